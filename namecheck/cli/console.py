@@ -77,6 +77,14 @@ def report_missing(paths: Iterable[str]) -> None:
         print(f"namecheck: there is no {path}", file=sys.stderr)
 
 
+def near(word: str, words: Iterable[str]) -> str:
+    """``; did you mean 'check'?`` for a word close to one of these, else nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(word, [*words], 1)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
 def print_lines(lines: Iterable[str]) -> None:
     """Print texts, a line each."""
     for line in lines:

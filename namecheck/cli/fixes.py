@@ -92,7 +92,7 @@ def are_wanted(arguments: argparse.Namespace) -> bool:
     return bool(arguments.fix or arguments.diff or arguments.add_ignore)
 
 
-def check_flags(arguments: argparse.Namespace, output_format: Format) -> None:
+def check_flags(arguments: argparse.Namespace, output_formats: Sequence[Format]) -> None:
     """Raise `Usage` for flags that exclude each other."""
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise Usage("--unsafe-fixes goes with --fix or --diff")
@@ -100,7 +100,7 @@ def check_flags(arguments: argparse.Namespace, output_format: Format) -> None:
         raise Usage("--shard does not go with --fix, --diff and --add-ignore")
     if arguments.statistics and are_wanted(arguments):
         raise Usage("--statistics does not go with fixes")
-    if arguments.explain and not output_format.fix_budget:
+    if arguments.explain and not any(each.explains for each in output_formats):
         raise Usage("--explain goes with the output formats that show fixes: full and json")
 
 

@@ -27,11 +27,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from namecheck.cli.console import WRONG
 
     names = verbs.names()
+    if words and not words[0].startswith("-") and words[0] not in names:
+        _parser(names).error(_no_command(words[0], names))
     parser = _parser([words[0]] if words and words[0] in names else names)
     arguments, unknown = parser.parse_known_args(words)
     if unknown:
         verb_parser: argparse.ArgumentParser = getattr(arguments, "parser", parser)
-        verb_parser.error(_unrecognized(unknown, verb_parser.prog))
+        verb_parser.error(_unrecognized(unknown, verb_parser))
     if "verb" not in arguments:
         parser.print_help()
         return WRONG
@@ -43,11 +45,26 @@ def _versions() -> str:
     return f"namecheck {VERSION} (table of operators: version {table_version()})"
 
 
-def _unrecognized(unknown_options: Sequence[str], verb: str) -> str:
+def _no_command(word: str, verb_names: Iterable[str]) -> str:
+    """The message about a first word that is no verb."""
+    from namecheck.cli.console import near
+
+    if os.path.exists(word):
+        return f"there is no command '{word}'; to check this path: namecheck check {word}"
+    hint = near(word, verb_names) or f"; the commands are {', '.join(verb_names)}"
+    return f"there is no command '{word}'{hint}"
+
+
+def _unrecognized(unknown_options: Sequence[str], verb_parser: argparse.ArgumentParser) -> str:
     """The message about options that a verb does not have."""
-    if verb.endswith((" run", " compare")) and unknown_options[0] == "-c":
+    from namecheck.cli.console import near
+
+    first = unknown_options[0]
+    if verb_parser.prog.endswith((" run", " compare")) and first == "-c":
         return "-c is no option: a finding has to stand in a file, so put the code into one"
-    return f"unrecognized arguments: {' '.join(unknown_options)}"
+    options = verb_parser.format_usage().replace("[", " ").replace("]", " ").split()
+    hint = near(first.partition("=")[0], options) if first.startswith("--") else ""
+    return f"unrecognized arguments: {' '.join(unknown_options)}{hint}"
 
 
 def _guarded(verb: Verb, arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import ast
 import codecs
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
@@ -99,12 +99,7 @@ class Source:
 
     def segment(self, span: Span) -> str:
         """The text of a span."""
-        lines = self.lines[span.line - 1 : span.end_line]
-        if not lines:
-            return ""
-        lines[-1] = lines[-1][: span.end_column - 1]
-        lines[0] = lines[0][span.column - 1 :]
-        return "\n".join(lines)
+        return segment(self.lines, span)
 
     @cached_property
     def suppressions(self) -> tuple[Suppression, ...]:
@@ -126,6 +121,16 @@ class Source:
                 first, last = _head(node)
                 extents.update(dict.fromkeys(range(first, last + 1), (first, last)))
         return extents
+
+
+def segment(lines: Sequence[str], span: Span) -> str:
+    """The text of a span; empty where the lines end before it."""
+    parts = [*lines[span.line - 1 : span.end_line]]
+    if not parts:
+        return ""
+    parts[-1] = parts[-1][: span.end_column - 1]
+    parts[0] = parts[0][span.column - 1 :]
+    return "\n".join(parts)
 
 
 def _head(statement: ast.stmt) -> tuple[int, int]:

@@ -108,6 +108,25 @@ def read(path: str) -> Document:
         return Document.of(file.read(), path)
 
 
+def save(path: str, data: bytes) -> None:
+    """Write a file that is not Python source, as a whole or not at all; raises `CannotWrite`.
+
+    It may be new. The mode of an existing file, where possible its owner, and symbolic links are
+    preserved. Pipes and devices, such as ``/dev/stdout``, are written to.
+    """
+    path = os.path.realpath(path) if os.path.isfile(path) else path
+    try:
+        status = os.stat(path) if os.path.exists(path) else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            with open(path, "wb") as stream:
+                stream.write(data)
+            return
+        with _undisturbed():
+            _replace(path, data, status)
+    except OSError as error:
+        raise CannotWrite(f"{path}: {error.strerror or error}") from error
+
+
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """Delay signals that would end the process, so that no temporary file is left behind."""
@@ -129,24 +148,34 @@ def _undisturbed() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _replace(path: str, data: bytes, status: os.stat_result) -> None:
-    """Write a temporary file beside the file, then rename it over the file."""
+def _replace(path: str, data: bytes, status: os.stat_result | None) -> None:
+    """Write a temporary file beside the file, then rename it over the file, if there is one."""
     folder, name = os.path.split(path)
-    handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+    handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder or ".")
     try:
         with open(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if (status.st_uid, status.st_gid) != _owner(beside):
-            with contextlib.suppress(OSError, AttributeError):
-                os.chown(beside, status.st_uid, status.st_gid)
-        os.chmod(beside, stat.S_IMODE(status.st_mode))
+        if status is None:
+            os.chmod(beside, 0o666 & ~_umask())
+        else:
+            if (status.st_uid, status.st_gid) != _owner(beside):
+                with contextlib.suppress(OSError, AttributeError):
+                    os.chown(beside, status.st_uid, status.st_gid)
+            os.chmod(beside, stat.S_IMODE(status.st_mode))
         os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
+
+
+def _umask() -> int:
+    """The mode that new files lack; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _owner(path: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile, zip_longest
 from typing import Final
 
-from namecheck.core.findings import Edit, Fix
+from namecheck.core.findings import Edit, Fix, Span
 from namecheck.report.frame import WIDTH, Paint, visible
 
 _SHOWN: Final = 12
@@ -62,6 +62,18 @@ def applied(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
         )
         result[span.line - 1 : span.end_line] = f"{front}{edit.text}{behind}".split("\n")
     return result
+
+
+def merged(edits: Sequence[Edit], lines: Sequence[str]) -> Edit:
+    """One edit that does what several do that do not overlap, over the text between them."""
+    spans = sorted(edit.span for edit in edits)
+    whole = Span(*spans[0].start, *max(span.end for span in spans))
+    grown = len(applied(lines, edits)) - len(lines)
+    text = "\n".join(applied(lines, edits)[whole.line - 1 : whole.end_line + grown])
+    behind = (
+        len(lines[whole.end_line - 1]) - whole.end_column + 1 if whole.end_line <= len(lines) else 0
+    )
+    return Edit(whole, text[whole.column - 1 : len(text) - behind])
 
 
 def _changed(

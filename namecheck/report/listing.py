@@ -32,7 +32,7 @@ class Listing:
 
     `summary` is the last line, empty where the run is not complete; `unparsed` is the number of
     files that name no dimension and were not parsed; `refusals` is None where refused fixes were
-    not requested.
+    not requested. `path_in_project` returns the path of a file from the folder of its settings.
     """
 
     findings: Sequence[Finding]
@@ -44,6 +44,7 @@ class Listing:
     summary: str = ""
     unparsed: int = 0
     statistics: Statistics | None = None
+    path_in_project: Callable[[str], str] = str
 
 
 def reader(overlay: Mapping[str, bytes]) -> Reader:

@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from namecheck.cli import fixes
+from namecheck.cli import fixes, outputs
 from namecheck.cli.console import (
     CLEAN,
     FOUND,
@@ -19,22 +20,22 @@ from namecheck.cli.console import (
     add_semantics_flag,
     adjusted,
     listed,
-    painter,
-    print_lines,
     report_missing,
     standard_input,
 )
 from namecheck.cli.fixes import CheckRun
 from namecheck.cli.verbs import Verb
 from namecheck.core.garbage import seldom_collected
-from namecheck.report import formats
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from namecheck.cli.outputs import Output
     from namecheck.project.cache import Cache
+    from namecheck.project.roots import Roots
     from namecheck.project.settings import Settings
     from namecheck.project.shards import Shard
+    from namecheck.report.painter import Painter
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ignore", action="append", metavar="CODES", help="do not report these codes; with commas"
     )
     add_semantics_flag(parser)
-    parser.add_argument("--output-format", choices=formats.names(), help="default: full")
+    outputs.add_arguments(parser)
     add_color_flag(parser)
     parser.add_argument(
         "--syntax",
@@ -130,8 +131,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     walk = project.Walk(lambda settings: _settings(settings, arguments))
     here = _settings(settings.above("."), arguments)
-    output_format = formats.load(here.output_format)
-    fixes.check_flags(arguments, output_format)
+    requested = outputs.requested(arguments, here)
+    fixes.check_flags(arguments, [output.format for output in requested])
     paths = arguments.paths or [settings.project_root(".")]
     if arguments.shard is not None and "-" in paths:
         raise Usage("--shard does not go with standard input")
@@ -166,9 +167,9 @@ def _run(arguments: argparse.Namespace) -> int:
             return _status(arguments, run, fixes.show(run, mending), wrong=bool(walk.missing))
         run = fixes.write(run, mending)
     with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
-        _print_findings(run, output_format, arguments.shard, complete=not walk.missing)
+        whole = _print_findings(run, requested, arguments.shard, complete=not walk.missing)
     status = FOUND if run.result.errors else CLEAN
-    return _status(arguments, run, status, wrong=bool(walk.missing))
+    return _status(arguments, run, status, wrong=bool(walk.missing) or not whole)
 
 
 def _status(arguments: argparse.Namespace, run: CheckRun, status: int, *, wrong: bool) -> int:
@@ -206,31 +207,47 @@ def _executor(arguments: argparse.Namespace) -> Iterator[Executor | None]:
 
 
 def _print_findings(
-    run: CheckRun, output_format: formats.Format, shard: Shard | None, *, complete: bool
-) -> None:
+    run: CheckRun, requested: Sequence[Output], shard: Shard | None, *, complete: bool
+) -> bool:
+    """Print the findings, or write them to files; returns whether that was possible."""
     from namecheck.report.closing import summary
     from namecheck.report.listing import Listing, reader
 
     result = run.result
-    offered, refused = fixes.shown(run, output_format.fix_budget)
+    offered, refused = fixes.shown(run, max(output.format.fix_budget for output in requested))
     last_line = run.summary or summary(result.findings)
     if shard is not None:
         # Each shard prints findings alone, so that their outputs can be put together.
         files = f"shard {shard}: {result.files} of {len(run.entries)} files"
         print(f"namecheck: {files}. {last_line}", file=sys.stderr)
     shows_summary = shard is None and (complete or result.errors)
-    listing = Listing(
-        result.findings,
-        result.files,
-        reader(run.contents),
-        painter(run.settings.color),
-        offered,
-        refused,
-        last_line if shows_summary else "",
-        result.unparsed if shard is None else 0,
-        result.statistics,
-    )
-    print_lines(output_format.lines(listing))
+    lines = reader(run.contents)
+
+    @cache
+    def path_in_project(filename: str) -> str:
+        return roots().path(filename)
+
+    @cache
+    def roots() -> Roots:
+        from namecheck.project.roots import Roots  # few formats need it
+
+        return Roots(run.entries)
+
+    def listing(paint: Painter) -> Listing:
+        return Listing(
+            result.findings,
+            result.files,
+            lines,
+            paint,
+            offered,
+            refused,
+            last_line if shows_summary else "",
+            result.unparsed if shard is None else 0,
+            result.statistics,
+            path_in_project,
+        )
+
+    return outputs.show(requested, listing, run.settings.color)
 
 
 def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:

@@ -20,11 +20,13 @@ class Format(NamedTuple):
     """An output format.
 
     `lines` returns the output for a run. `fix_budget` is the number of bytes that may be checked
-    again to find the fixes that are shown with the findings; with 0 the format shows none.
+    again to find the fixes that are shown with the findings; with 0 the format shows none. Some
+    formats explain refused fixes too.
     """
 
     lines: Callable[[Listing], Iterator[str]]
     fix_budget: int = 0
+    explains: bool = False
 
 
 def names() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -63,6 +64,11 @@ def text(payload: object) -> str:
     return json.dumps(payload, indent=2, ensure_ascii=False)
 
 
+def strict_text(payload: object) -> str:
+    """The same for readers that refuse lone surrogates, which stand for bytes that are no text."""
+    return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text(payload))
+
+
 def _lines(listing: Listing) -> Iterator[str]:
     """An array of objects; with statistics an object that contains both."""
     items = objects(listing.findings, listing.fixes, listing.refusals)
@@ -76,4 +82,4 @@ def _lines(listing: Listing) -> Iterator[str]:
 
 
 # A person would not wait this long, but programs do.
-FORMAT: Final = Format(_lines, fix_budget=2_000_000)
+FORMAT: Final = Format(_lines, fix_budget=2_000_000, explains=True)

@@ -1,0 +1,99 @@
+"""Where ``namecheck check`` prints its findings: standard output, files, in several formats."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from namecheck.cli.console import Usage, near, painter, print_lines
+from namecheck.report import formats
+
+if TYPE_CHECKING:
+    from namecheck.project.settings import Settings
+    from namecheck.report.listing import Listing
+    from namecheck.report.painter import Painter
+
+
+class Output(NamedTuple):
+    """One output of a run; `file` is None for standard output."""
+
+    format: formats.Format
+    file: str | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that choose the formats."""
+    parser.add_argument("--output-format", choices=formats.names(), help="default: full")
+    parser.add_argument(
+        "--output",
+        action="append",
+        metavar="FORMAT=FILE",
+        help="write the findings to a file in this format, - for standard output; may be repeated",
+    )
+
+
+def requested(arguments: argparse.Namespace, settings: Settings) -> tuple[Output, ...]:
+    """The outputs that the command line asks for; raises `Usage`.
+
+    Without ``--output`` that is one: to standard output, in the format of the settings.
+    """
+    if not arguments.output:
+        return (Output(formats.load(settings.output_format), None),)
+    if arguments.output_format is not None:
+        raise Usage("--output-format does not go with --output FORMAT=FILE")
+    outputs = tuple(_output(word) for word in arguments.output)
+    files = [output.file for output in outputs]
+    for file in files:
+        if files.count(file) > 1:
+            raise Usage(f"--output: {file or 'standard output'} is named twice")
+    return outputs
+
+
+def _output(word: str) -> Output:
+    name, separator, file = word.partition("=")
+    if not separator or not file:
+        raise Usage(f"--output takes FORMAT=FILE, such as sarif=namecheck.sarif, not '{word}'")
+    if name not in formats.names():
+        hint = near(name, formats.names()) or f"; the formats are {', '.join(formats.names())}"
+        raise Usage(f"--output: there is no format '{name}'{hint}")
+    if file in ("-", "/dev/stdout"):
+        return Output(formats.load(name), None)
+    if os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or "."):
+        raise Usage(f"--output: {file} is no file in an existing folder")
+    return Output(formats.load(name), file)
+
+
+def show(
+    outputs: Sequence[Output], listing: Callable[[Painter], Listing], color: str | None
+) -> bool:
+    """Print or write the findings; returns whether all files could be written.
+
+    The last line goes to standard error where no findings go to standard output.
+    """
+    whole = True
+    for output in outputs:
+        if output.file is None:
+            print_lines(output.format.lines(listing(painter(color))))
+        else:
+            plain = listing(painter("never"))
+            whole = _is_written(output.file, output.format.lines(plain)) and whole
+    if all(output.file is not None for output in outputs):
+        summary = listing(painter("never")).summary
+        if summary:
+            print(f"namecheck: {summary}", file=sys.stderr)
+    return whole
+
+
+def _is_written(file: str, lines: Iterable[str]) -> bool:
+    from namecheck.editing.documents import CannotWrite, save
+
+    text = "".join(f"{line}\n" for line in lines)
+    try:
+        save(file, text.encode("utf-8", "backslashreplace"))
+    except CannotWrite as error:
+        print(f"namecheck: not written: {error}", file=sys.stderr)
+        return False
+    return True
