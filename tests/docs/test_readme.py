@@ -42,7 +42,7 @@ def test_shows_four_mistakes() -> None:
     assert marked == [int(line.split(":")[1]) for line in told.splitlines()[:-1]]
 
 
-def test_tells_of_attributes() -> None:
+def test_the_table_lists_the_findings() -> None:
     """The table has each finding of the program that it names, at its line."""
     path = "fixtures/elements.py"
     command = [sys.executable, "-m", "namecheck", "check", "--output-format", "json", path]

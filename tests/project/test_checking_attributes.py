@@ -223,7 +223,7 @@ def test_a_file_that_names_dims_is_looked_at_in_both_ways(codes: Callable[..., l
     assert codes(program) == ["3 NC103", "305 NC304"]
 
 
-def test_what_is_found_in_both_ways_is_told_once(codes: Callable[..., list[str]]) -> None:
+def test_what_is_found_in_both_ways_is_reported_once(codes: Callable[..., list[str]]) -> None:
     program = "import torch\nx = torch.zeros(2, names=('N',)).long()\nx /= 2\n"
     assert codes(program) == ["3 NC302"]
 

@@ -152,7 +152,7 @@ def test_the_call_is_shown(check: Check, capsys: pytest.CaptureFixture[str]) -> 
     assert "called from train.py:3 with x: [N C]" in told["related"][-1]["message"]
 
 
-def test_what_several_files_find_is_told_once(check: Check) -> None:
+def test_what_several_files_find_is_reported_once(check: Check) -> None:
     callers = {
         f"use{n}.py": """
             import torch

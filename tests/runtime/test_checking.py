@@ -330,7 +330,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("text", MALFORMED)
-def test_a_malformed_annotation_is_told_once(text: str) -> None:
+def test_a_malformed_annotation_is_reported_once(text: str) -> None:
     def scale(x, y): ...  # type: ignore[no-untyped-def]
 
     pattern = Annotated[Tensor, text]
@@ -351,7 +351,7 @@ def test_a_malformed_annotation_is_told_once(text: str) -> None:
     assert {(w.filename, w.lineno) for w in told} == {(__file__, scale.__code__.co_firstlineno)}
 
 
-def test_a_malformed_annotation_that_is_settled_later_is_told_once() -> None:
+def test_a_malformed_annotation_that_is_settled_later_is_reported_once() -> None:
     space: dict[str, Any] = {"checked": checked, "Annotated": Annotated}
     source = """
 @checked

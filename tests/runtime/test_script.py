@@ -172,7 +172,7 @@ def test_an_error_ends_at_the_line_of_the_program(folder: Path, found: str) -> N
     )
 
 
-def test_warnings_are_told_once_and_counted(folder: Path, found: str) -> None:
+def test_warnings_are_reported_once_and_counted(folder: Path, found: str) -> None:
     finished = run(folder, "--mode", "warn", found)
     assert (finished.returncode, finished.stdout) == (0, "('C',)\n")
     path = folder / found

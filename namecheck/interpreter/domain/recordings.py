@@ -1,4 +1,4 @@
-"""What a stretch of an analysis read of what was there before it, and what it wrote."""
+"""Recordings: which cells the run of a call reads of the store before it, and which it writes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
 
 OWN: Final = object()
-"""What stands for the content of a cell that the stretch has made itself."""
+"""The content that is noted for a cell of an object that the run itself has made."""
 
 
 class Recording:
-    """Notes which cells are read, with what was first found in each, and what is written to them.
+    """The cells that a run reads, each with its content at the first read, and those it writes.
 
-    What the stretch makes itself is `since`: these numbers are given to nothing else. `outer` is
-    the recording of a longer stretch that this one is part of. A `whole` one can be told again;
-    one that looked for all cells there are cannot.
+    `since` is the range of numbers of the objects that the run makes. `outer` is the recording of
+    the run around it. A recording is `whole` unless the run has listed all cells of the store: then
+    it cannot become a summary.
     """
 
     __slots__ = ("outer", "reads", "since", "whole", "written")
@@ -28,26 +28,26 @@ class Recording:
         self.since = since
         self.outer = outer
         self.reads: dict[Hashable, Any] = {}
-        # By identity, as what is written again is most often the same.
+        # By identity, as the same content is often written again.
         self.written: dict[Hashable, dict[int, Any]] = {}
         self.whole = True
 
     def has_made(self, key: Hashable) -> bool:
-        """Whether a cell belongs to what the stretch has made."""
+        """Whether a cell belongs to an object that the run has made."""
         since = self.since
         if type(key) is tuple and type(key[0]) is int:
             return since.start <= key[0] < since.stop
         return any(since.start <= number < since.stop for number in newest(key))
 
     def read(self, store: Store, key: Hashable, content: Any) -> None:
-        """Note the first look into a cell."""
+        """Note the first read of a cell."""
         if self.has_made(key):
             self.reads[key] = OWN
         elif key not in self.written or not self._has_written(store, key):
             self.reads[key] = content
 
     def read_all(self, store: Store, cells: Iterable[tuple[Hashable, Any]]) -> None:
-        """Note looks into cells that a part of the stretch has noted."""
+        """Note the reads of a run within this one."""
         for key, content in cells:
             if content is not OWN and key not in self.reads:
                 self.read(store, key, content)
@@ -61,7 +61,7 @@ class Recording:
             self.written[key] = {id(content): content}
 
     def _has_written(self, store: Store, key: Hashable) -> bool:
-        """Whether what a path finds in a cell was written in this stretch."""
+        """Whether the content that a path has in a cell was written in this run."""
         layer: Store | None = store
         while layer is not None and layer.born >= self.since.start:
             if key in layer.cells:
@@ -70,7 +70,7 @@ class Recording:
         return False
 
     def ends(self, base: Store) -> None:
-        """Tell the longer stretch what this one, which began on `base`, has read and written."""
+        """Add the reads and writes to the outer recording; `base` is the store before the run."""
         outer = self.outer
         if outer is None:
             return

@@ -1,9 +1,8 @@
-"""Values up to the numbers in them: which numbers a value has, and the same value with others.
+"""Renamings: compare values except for their numbers, and replace the numbers in values.
 
-An analysis numbers what it makes: environments, addresses, opaque values, the scopes of axes. Two
-calls of a function that are given alike arguments differ in these numbers alone. A `Renaming`
-finds what the numbers of the one are in the other, and writes what came of the one anew for the
-other.
+An analysis numbers the objects that it makes: environments, addresses, opaque values, the scopes of
+axes. Two calls of the same kind differ only in these numbers. A `Renaming` pairs each number of one
+call with a number of the other, and makes from the outcome of the one the outcome of the other.
 """
 
 from __future__ import annotations
@@ -38,35 +37,35 @@ Numbers: TypeAlias = frozenset[int]
 NO_NUMBERS: Final[Numbers] = frozenset()
 
 
-class Untellable(Exception):
-    """A value that has state of its own: it cannot be written anew."""
+class NotRenamable(Exception):
+    """A value with state outside the store: it cannot be renamed."""
 
 
 class Unpaired(Exception):
-    """A number of which it is not known what stands for it."""
+    """A number that is paired with no other."""
 
 
 class Numbering:
-    """Finds the numbers in values that were given within one range.
+    """Finds the numbers in values that are within one range.
 
-    What was numbered outside of it was made before, elsewhere: there it is what it is.
+    An object with a number outside the range was made in an earlier analysis: it is not renamed.
     """
 
-    def __init__(self, given: range) -> None:
-        self.given = given
-        # By identity: what hashes deeply would be walked for its hash alone. The value is kept, so
-        # that its identity is not given to another.
-        self._known: dict[int, tuple[object, Numbers]] = {}
+    def __init__(self, number_range: range) -> None:
+        self.range = number_range
+        # By identity, because the hash of a value would visit all its parts. The value is kept, so
+        # that no other object gets its identity.
+        self._cache: dict[int, tuple[object, Numbers]] = {}
 
     def of(self, part: object) -> Numbers:
-        """The numbers in a value; raises `Untellable`."""
+        """The numbers in a value; raises `NotRenamable`."""
         kind = type(part)
         if kind in _SHARED:
-            known = self._known.get(id(part))
-            if known is not None:
-                return known[1]
+            cached = self._cache.get(id(part))
+            if cached is not None:
+                return cached[1]
             numbers = _parted(kind)(part, self)
-            self._known[id(part)] = part, numbers
+            self._cache[id(part)] = part, numbers
             return numbers
         return _parted(kind)(part, self)
 
@@ -79,9 +78,9 @@ class Numbering:
 
 
 class Renaming:
-    """What the numbers of one call are in another one: of each number another, and the same back.
+    """A one-to-one map from the numbers of one call to those of another.
 
-    The places where the names of tensors come from may be others, too; of them several may be one.
+    The places where names were read are mapped too; several of them may have one counterpart.
     """
 
     def __init__(self, numbering: Numbering) -> None:
@@ -93,13 +92,13 @@ class Renaming:
         self._matched: dict[tuple[int, int], tuple[object, object]] = {}
 
     def pair(self, number: int, counterpart: int) -> bool:
-        """Let one number stand for another; False where either stands for a third.
+        """Pair two numbers; False if either is paired with a third.
 
-        What was renamed before is not renamed again: all numbers that are made are paired first.
+        Results of `renamed` are cached, so all numbers must be paired before its first call.
         """
-        known = self.numbers.get(number)
-        if known is not None:
-            return known == counterpart
+        paired = self.numbers.get(number)
+        if paired is not None:
+            return paired == counterpart
         if counterpart in self._back:
             return False
         self.numbers[number] = counterpart
@@ -107,40 +106,40 @@ class Renaming:
         return True
 
     def place(self, place: Place) -> Place:
-        """The place that stands for another."""
+        """The counterpart of a place."""
         return self._places.get(place, place)
 
     def matches(self, part: object, counterpart: object) -> bool:
-        """Whether a value is another but for its numbers, given those that are known already."""
+        """Whether two values are equal but for their numbers; pairs the numbers in them."""
         kind = type(part)
         if kind is not type(counterpart):
             return False
         if kind not in _SHARED:
             return _matched(kind)(part, counterpart, self)
-        # What is part of many values is walked once.
+        # A part of many values is compared once.
         pair = id(part), id(counterpart)
         if pair in self._matched:
             return True
         if part is counterpart:
-            found = all(self.pair(number, number) for number in self.numbering.of(part))
+            is_match = all(self.pair(number, number) for number in self.numbering.of(part))
         else:
-            found = _matched(kind)(part, counterpart, self)
-        if found:
+            is_match = _matched(kind)(part, counterpart, self)
+        if is_match:
             self._matched[pair] = part, counterpart
-        return found
+        return is_match
 
     def match_places(self, place: Place, other_place: Place) -> bool:
-        """The same for places."""
+        """Whether two places can be paired; pairs them."""
         return self._places.setdefault(place, other_place) == other_place
 
     def renamed(self, value: Any) -> Any:
-        """A value with the numbers that stand for its own; the value itself where it has none."""
+        """A value with its numbers replaced by their counterparts; itself if it has none."""
         kind = type(value)
         if kind not in _SHARED:
             return _renamer(kind)(value, self)
-        known = self._renamed.get(id(value))
-        if known is not None:
-            return known[1]
+        cached = self._renamed.get(id(value))
+        if cached is not None:
+            return cached[1]
         if self.numbering.of(value) or (kind is Held and self._places):
             counterpart = _renamer(kind)(value, self)
         else:
@@ -149,12 +148,12 @@ class Renaming:
         return counterpart
 
     def entries(self, cells: Iterable[tuple[Hashable, Any]]) -> Iterator[tuple[Hashable, Any]]:
-        """Cells with the numbers that stand for their own."""
+        """Keys and contents of cells, renamed."""
         for key, content in cells:
             yield self.renamed(key), self.renamed(content)
 
     def text(self, text: str) -> str:
-        """A text with the scopes that stand for its own."""
+        """A text with the scopes in it renamed."""
         return naming.rescoped(text, lambda scope: _rename_int(scope, self))
 
 
@@ -162,9 +161,9 @@ _Part: TypeAlias = Callable[[Any, Numbering], Numbers]
 _Match: TypeAlias = Callable[[Any, Any, Renaming], bool]
 _Rename: TypeAlias = Callable[[Any, Renaming], Any]
 
-# What is asked often, and of many parts: its numbers are remembered.
+# Types whose values are shared by many others: their numbers are cached.
 _SHARED: Final = frozenset({Key, Picked, Environment, FunctionValue, ClassValue, Held})
-# What a class makes of its other fields, itself among it.
+# A field that a class computes from its other fields, and that refers to the value itself.
 _DERIVED: Final = "linear"
 _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)
 
@@ -185,13 +184,13 @@ def _same(value: Any, renaming: Renaming) -> Any:
 
 
 def _of_int(number: int, numbering: Numbering) -> Numbers:
-    return frozenset((number,)) if number in numbering.given else NO_NUMBERS
+    return frozenset((number,)) if number in numbering.range else NO_NUMBERS
 
 
 def _match_ints(number: int, counterpart: int, renaming: Renaming) -> bool:
-    given = renaming.numbering.given
-    if number in given:
-        return counterpart in given and renaming.pair(number, counterpart)
+    numbers = renaming.numbering.range
+    if number in numbers:
+        return counterpart in numbers and renaming.pair(number, counterpart)
     return number == counterpart
 
 
@@ -199,14 +198,14 @@ def _rename_int(number: int, renaming: Renaming) -> int:
     counterpart = renaming.numbers.get(number)
     if counterpart is not None:
         return counterpart
-    if number in renaming.numbering.given:
+    if number in renaming.numbering.range:
         raise Unpaired
     return number
 
 
 def _of_text(text: str, numbering: Numbering) -> Numbers:
     scopes = naming.scopes(text)
-    return frozenset(n for n in scopes if n in numbering.given) if scopes else NO_NUMBERS
+    return frozenset(n for n in scopes if n in numbering.range) if scopes else NO_NUMBERS
 
 
 def _match_texts(text: str, other_text: str, renaming: Renaming) -> bool:
@@ -244,7 +243,7 @@ def _rename_axis(axis: Axis, renaming: Renaming) -> Axis:
     name = renaming.text(axis.name)
     if name == axis.name:
         return axis
-    if not axis.ordered:  # the order of its factors is that of their texts
+    if not axis.ordered:  # its factors are sorted as texts
         name = "*".join(sorted(name.split("*")))
     return Axis(name, axis.occurrence, axis.ordered, axis.size)
 
@@ -277,7 +276,7 @@ def _rename_tuple(items: tuple[object, ...], renaming: Renaming) -> tuple[object
 def _match_sets(
     elements: frozenset[Any], other_elements: frozenset[Any], renaming: Renaming
 ) -> bool:
-    # What of the one is what of the other would have to be tried out.
+    # Sets have no order, so unequal ones are not compared member by member.
     return elements == other_elements and renaming.matches(tuple(elements), tuple(elements))
 
 
@@ -359,7 +358,7 @@ def _rename_picked(picked: Picked, renaming: Renaming) -> Picked:
 
 def _of_generator(generator: Generator, numbering: Numbering) -> Numbers:
     if generator.changes:
-        raise Untellable
+        raise NotRenamable
     return numbering.of_all((generator.environment, generator.function))
 
 
@@ -379,8 +378,8 @@ def _rename_held(held: Held, renaming: Renaming) -> Held:
     return Held(renaming.renamed(held.tensor), origins, renaming.renamed(held.tags))
 
 
-def _untellable(part: object, numbering: Numbering) -> Numbers:
-    raise Untellable
+def _not_renamable(part: object, numbering: Numbering) -> Numbers:
+    raise NotRenamable
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
@@ -432,7 +431,7 @@ _HANDLING: dict[type, _Handling] = {
 
 
 def _handling(cls: type) -> _Handling:
-    """How values of a type are walked."""
+    """The functions that number, match and rename values of a type."""
     handling = _HANDLING[cls] = _new_handling(cls)
     return handling
 
@@ -455,9 +454,9 @@ def _new_handling(cls: type) -> _Handling:
         make: Any = getattr(cls, "_make", cls)
         rename: _Rename = lambda items, renaming: make(_rename_tuple(items, renaming))  # noqa: E731
         return _of_items, _match_tuples, rename
-    if issubclass(cls, (int, float, str)):  # the numbers of which only the type is known
+    if issubclass(cls, (int, float, str)):  # such as `SomeNumber`
         return _AS_IT_IS
-    return _untellable, _equal, _same
+    return _not_renamable, _equal, _same
 
 
 def _parted(cls: type) -> _Part:

@@ -1,9 +1,9 @@
-"""What variables, attributes and mutable values hold on one path through the program.
+"""The store: the contents of variables, attributes and mutable values on one path.
 
-A store is a layer over the one it was forked from, so that a branch costs what it changes, and
-branches are joined by comparing what they changed. Keys are ``(frame number, name)`` for
-variables, ``(address, name)`` for attributes, an address for the content of a tensor, a list or a
-dict; all others are in `namecheck.interpreter.domain.cells`.
+A store is a layer over the one it was forked from, so a branch costs only its changes, and a join
+compares only changes. Keys are ``(environment number, name)`` for variables, ``(address, name)``
+for attributes, an address for the content of a tensor, a list or a dict; all others are in
+`namecheck.interpreter.domain.cells`.
 """
 
 from __future__ import annotations
@@ -25,31 +25,34 @@ from namecheck.interpreter.domain.values import (
 )
 
 ABSENT: Final = object()
-"""What stands for the content of a cell that there is not."""
+"""The content of a cell that does not exist."""
 
 _DEEP: Final = 4
 _STRIDE: Final = 6
 
 
 def owner_of(key: Hashable) -> Hashable:
-    """What a cell belongs to: the number of what was made first of it, a frame or an address."""
+    """The number of the environment or object that a cell belongs to; of a choice, its first."""
     owner = key.address if isinstance(key, Written) else key[0] if isinstance(key, tuple) else key
     return owner.born if isinstance(owner, Picked) else owner
 
 
 class Ledger:
-    """What all layers of one analysis share: it counts what is made, and keeps what is written.
+    """The state that all layers of one analysis share: it numbers objects, and notes writes.
 
-    Each number is higher than all before, so an address made before a layer is lower than the
-    number of the layer. The numbers are those of a `block`: what has a number of another one was
-    made elsewhere, and before. `ground` holds the cells of the files whose top level was run
-    before this analysis. `last_write` is the number of the last write to any mutable value; `log`
-    has all cells that were written, in order, while somebody wants to know, and `recording` what
-    is read and written, likewise. `subjects` are the keys of all values of which some path has
-    assumed anything, `written` the addresses of all mutable values that were written; `limits`
-    counts what was given up as too large. `captured` are the numbers of the environments that
-    functions close over, `parameters` the addresses of the parameters and buffers of modules,
-    `attributes` the names of the attributes that were written to each instance on any path.
+    Numbers increase, so an address that is older than a layer is lower than the layer's number.
+    They are from one `block`; an object with another number was made before, in another analysis:
+    `ground` has the cells of the files whose top level was run then.
+
+    - `last_write` is the number of the last write to any mutable value.
+    - `log` has all writes, in order, within a block of `logging`; `recording` the reads and writes
+      within a block of `recorded`.
+    - `subjects` are the keys of all values with a fact on some path, `written` the addresses of all
+      mutable values with a write on some path.
+    - `limits` counts, by limit, the values that became unknown because they were too large.
+    - `captured` are the numbers of the environments that functions close over.
+    - `parameters` are the addresses of the parameters and buffers of modules.
+    - `attributes` has the names of the attributes that any path wrote to each instance.
     """
 
     __slots__ = (
@@ -83,19 +86,19 @@ class Ledger:
         self.parameters: set[Hashable] = set()
 
     def new(self) -> int:
-        """The next number: an address that nothing else has."""
+        """A new number, which is a new address."""
         return next(self._count)
 
     def reach(self, limit: str) -> None:
-        """Count that something was given up as it had become too large."""
+        """Count that a value became unknown because it was too large."""
         self.limits[limit] = self.limits.get(limit, 0) + 1
 
     def made_after(self, address: Hashable, moment: int) -> bool:
-        """Whether an address was made in this analysis, and after a moment of it."""
+        """Whether an address was made in this analysis, after the number `moment`."""
         return isinstance(address, int) and moment < address < self.block.stop
 
     def mark_alike(self, number: int, counterpart: int) -> None:
-        """Let what is numbered be what something else is: captured, a parameter."""
+        """Give a number the properties of another: captured, a parameter, its attributes."""
         for numbers in (self.captured, self.parameters):
             if number in numbers:
                 numbers.add(counterpart)
@@ -104,11 +107,11 @@ class Ledger:
             self.attributes[AttributeNames(counterpart)] = names
 
     def has_attributes(self, address: Hashable) -> bool:
-        """Whether an address is that of an instance, to which attributes were written."""
+        """Whether any path wrote an attribute to the instance with this address."""
         return AttributeNames(address) in self.attributes
 
     def add_attribute(self, address: Hashable, name: str) -> None:
-        """Note that an attribute is written."""
+        """Note a write to an attribute."""
         key = AttributeNames(address)
         names = self.attributes.get(key, ())
         if name not in names:
@@ -116,7 +119,7 @@ class Ledger:
 
     @contextmanager
     def logging(self) -> Iterator[list[tuple[Hashable, Any]]]:
-        """Log what is written within a block: a list that has it all when the block is left."""
+        """Log the writes within a block: a list that is filled when the block ends."""
         outer, start = self.log, len(self.log or ())
         self.log = log = [] if outer is None else outer
         writes: list[tuple[Hashable, Any]] = []
@@ -128,7 +131,7 @@ class Ledger:
 
     @contextmanager
     def recorded(self, base: Store) -> Iterator[Recording]:
-        """Record what is read and written within a block that runs on `base`."""
+        """Record the reads and writes within a block that starts from the store `base`."""
         outer = self.recording
         recording = Recording(range(self.new(), self.block.stop), outer)
         self.recording = recording
@@ -140,7 +143,7 @@ class Ledger:
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
-        """Look into cells within a block, as if nobody had."""
+        """Read cells within a block without recording it."""
         outer, self.recording = self.recording, None
         try:
             yield
@@ -148,11 +151,11 @@ class Ledger:
             self.recording = outer
 
     def notes(self, key: Hashable) -> bool:
-        """Whether it matters to a recording that nothing was written under a key."""
+        """Whether a recording notes reads of a cell even if nothing was ever written there."""
         return self.recording is not None and not self.recording.has_made(key)
 
     def assumed(self, fact: Hashable) -> None:
-        """Note that some path assumes a fact."""
+        """Note that a path assumes a fact."""
         self.subjects.add(getattr(fact, "key", fact))
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
@@ -160,15 +163,15 @@ class Ledger:
         return Opaque(Fresh(reason, self.new()), kind)
 
     def failed(self) -> Opaque:
-        """What an operator that found a contradiction would have given."""
+        """The result of an operator with a contradiction."""
         return Opaque(Failed(self.new()))
 
 
 class Store:
     """One layer of cells over another.
 
-    `born` numbers the layer among the addresses. All layers share `ledger`, and `first`, which
-    holds what the mutable values that were written were made with.
+    `born` is the number of the layer, in the order of the addresses. All layers share `ledger` and
+    `first`, which has, for each mutable value that was written, the content it was made with.
     """
 
     __slots__ = ("_below", "_gap", "born", "cells", "depth", "first", "ledger", "parent")
@@ -180,8 +183,8 @@ class Store:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.born: int = self.ledger.new()
         self.first: dict[Hashable, Any] = {} if parent is None else parent.first
-        # Every few layers all that stands below is gathered, so that no look-up walks far. It
-        # stays true, as no layer is written under one that lives.
+        # Every few layers, the cells of all layers below are gathered, so that a look-up visits
+        # few layers. That remains valid, for no layer is written while one above it is in use.
         self._gap: int = 0 if parent is None else parent._gap + 1
         self._below: dict[Hashable, Any] | None = None
         if parent is not None and self._gap >= _STRIDE:
@@ -203,18 +206,18 @@ class Store:
         return every
 
     def every_cell(self) -> dict[Hashable, Any]:
-        """All cells that a path can see; who asks for that depends on all of them."""
+        """All cells of a path. A recording that is active cannot become a summary any more."""
         recording = self.ledger.recording
         if recording is not None:
             recording.whole = False
         return self.gathered()
 
     def get(self, key: Hashable, default: Any = None) -> Any:
-        """The content of a cell, of the innermost layer that has it."""
+        """The content of a cell, from the innermost layer that has it."""
         layer: Store | None = self
         found: Any = ABSENT
         while layer is not None:
-            if layer.cells:  # most keys take longer to hash than this takes
+            if layer.cells:  # hashing most keys takes longer than this test
                 found = layer.cells.get(key, ABSENT)
                 if found is not ABSENT:
                     break
@@ -238,11 +241,11 @@ class Store:
     def fact(
         self, fact_type: Callable[[Hashable], Fact], subject: Hashable, default: Any = None
     ) -> Any:
-        """The content of a fact about the value with this key; of most values there is none."""
+        """The content of a fact about the value with this key; most values have none."""
         return self.get(fact_type(subject), default) if self.may_assume(subject) else default
 
     def may_assume(self, subject: Hashable) -> bool:
-        """Whether there may be a fact about this; while reads are noted, those of none are too."""
+        """Whether a path may assume a fact about this, or a recording notes that none does."""
         return subject in self.ledger.subjects or self.ledger.notes(subject)
 
     def set(self, key: Hashable, content: Any) -> None:
@@ -257,7 +260,7 @@ class Store:
             ledger.recording.wrote(key, content)
 
     def write(self, address: Hashable, initial: Any, content: Any) -> None:
-        """Write what has become of a value that was made with `initial`."""
+        """Write the new content of a value that was made with the content `initial`."""
         if initial is not None:
             self.first.setdefault(address, initial)
         if type(address) is tuple:
@@ -265,26 +268,26 @@ class Store:
         self.set(address, content)
 
     def mutate(self, address: Hashable, initial: Any, content: Any, number: int) -> None:
-        """Write the content of a mutable value, under the number of the write."""
+        """Write the content of a mutable value, and the number of this write."""
         self.write(address, initial, content)
         self.set(Written(address), number)
         self.ledger.written.add(address)
         self.ledger.last_write = number
 
     def last_write(self, address: Hashable, fallback: int) -> int:
-        """The number of the last write to a mutable value; of most there is none."""
+        """The number of the last write to a mutable value; most have none."""
         if address not in self.ledger.written and not self.ledger.notes(address):
             return fallback
         number: int = self.get(Written(address), fallback)
         return number
 
     def may_hold(self, address: Hashable) -> bool:
-        """Whether there may be a content that was written to this address."""
+        """Whether a content may have been written to this address, or a recording notes reads."""
         ledger = self.ledger
         return address in ledger.written or address in ledger.ground or ledger.notes(address)
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
-        """The content of a cell; of a value made before the paths parted, what it was made with."""
+        """The content of a cell; if unwritten, the initial one of a value older than `parted`."""
         found = self.get(key, ABSENT)
         if found is not ABSENT:
             return found
@@ -295,24 +298,24 @@ class Store:
         return self.initial(key, default)
 
     def initial(self, key: Hashable, default: Any) -> Any:
-        """What a cell that was written has had before."""
+        """The content with which the value of a cell was made."""
         if self.ledger.notes(key):
             return self.get(Initial(key), default)
         return self.first.get(key, default)
 
     def copied(self) -> Store:
-        """The same content on the same layers: what is written to the one the other has not."""
+        """An independent copy of this layer, over the same layers."""
         copy = Store(self.parent, self.ledger)
         copy.cells = dict(self.cells)
         copy.first = self.first
         return copy
 
     def fork(self) -> Store:
-        """A new layer over this one; this one must not be written while the new one lives."""
+        """A new layer over this one, which must not be written while the new one is in use."""
         return Store(self)
 
     def changes_since(self, base: Store) -> dict[Hashable, Any]:
-        """What the layers above `base` hold."""
+        """The cells of the layers above `base`."""
         layers: list[dict[Hashable, Any]] = []
         layer = self
         while layer is not base:
@@ -327,7 +330,7 @@ class Store:
         return changes
 
     def flattened(self, base: Store) -> Store:
-        """The same content in one layer over `base`, once the layers have become many."""
+        """The layers above `base` as one layer, if they are many."""
         if self.depth - base.depth < _DEEP:
             return self
         flat = base.fork()
@@ -335,7 +338,7 @@ class Store:
         return flat
 
     def restore(self, cells: Iterable[tuple[Hashable, Any]]) -> None:
-        """Write what a call has left, as its summary tells."""
+        """Write the cells that a call changed, from its summary."""
         ledger = self.ledger
         for key, content in cells:
             self.set(key, content)
@@ -344,7 +347,7 @@ class Store:
                 ledger.last_write = max(ledger.last_write, content)
 
     def pass_through(self, states: Iterable[tuple[Hashable, Any]]) -> None:
-        """Note what cells have held for a while, though nothing is left of it."""
+        """Note contents that cells had for some time during a call, from its summary."""
         ledger = self.ledger
         for key, content in states:
             if ledger.log is not None:
@@ -386,7 +389,7 @@ class Store:
 
 
 def common(stores: Sequence[Store]) -> Store:
-    """The innermost layer that all the stores stand on."""
+    """The innermost layer that all the stores share."""
     if len(stores) == 1:
         return stores[0]
     paths = []

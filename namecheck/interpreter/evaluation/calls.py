@@ -1,4 +1,4 @@
-"""Calls: of functions of the program, of classes, of what the libraries offer."""
+"""Evaluates calls: of functions and classes of the program, and of libraries."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.evaluation.summaries import CallSummaries
 
-# How often one function may stand among the calls that are being followed.
+# How many frames of one function the call stack may have.
 _RECURSION: Final = 8
-# What one call may cost in another file, if that file names no dims.
+# The budget of one call into another file that names no dims.
 _STEPS_ELSEWHERE: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
 _SUPER: Final = External("builtins.super")
@@ -61,7 +61,7 @@ _ASKING: Final = frozenset(
 
 
 def _stays_whole(callee: Value, value: Value) -> bool:
-    """Whether an argument is one of several devices, of which torch is told all at once."""
+    """Whether an argument is a choice of devices that torch takes as one value."""
     takes = isinstance(callee, (TorchMethod, TorchModule)) or (
         isinstance(callee, External) and callee.path.startswith("torch.")
     )
@@ -72,7 +72,7 @@ def _stays_whole(callee: Value, value: Value) -> bool:
 
 
 def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value]) -> Begun | None:
-    """What a callable was given where it was made, and is not given anew."""
+    """The arguments that were bound when a callable was made, and that a call does not replace."""
     if partial.made is None:
         return None
     known = frozenset(name for name, _ in partial.kwargs)
@@ -80,14 +80,14 @@ def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value])
 
 
 class Calls:
-    """Calls values."""
+    """Evaluates calls, whatever the callee is."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
 
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
-        """A call in the source."""
+        """Evaluate a call expression."""
         function = self.interpreter.evaluate(call_node.func, store, frame)
         if function == _SUPER:
             return self.interpreter.libraries.super_of(call_node, store, frame)
@@ -107,9 +107,9 @@ class Calls:
             return self.call(values[0], Call(chosen, call_node, layer, frame))
 
         if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
-            # A function of the program tells its alternatives apart itself, where it needs to.
+            # The body of a function of the program forks where it needs one of the alternatives.
             return apply(store, many)
-        # One of several devices is no case of its own: torch is told of all at once.
+        # A choice of devices is one argument: it makes no alternatives.
         whole = {n: v for n, v in enumerate(many) if _stays_whole(function, v)}
         apart = [NONE if n in whole else value for n, value in enumerate(many)]
         return self.interpreter.spread(
@@ -121,7 +121,7 @@ class Calls:
         )
 
     def arguments(self, call_node: ast.Call, store: Store, frame: Frame) -> Arguments:
-        """The arguments of a call, stars unpacked."""
+        """Evaluate the arguments of a call; starred ones are unpacked."""
         result = Arguments()
         for arg in call_node.args:
             if isinstance(arg, ast.Starred):
@@ -162,13 +162,13 @@ class Calls:
         frame: Frame,
         named_arguments: Mapping[str, Value] | None = None,
     ) -> Value:
-        """Call a value with values."""
+        """Call a value with arguments that are values already."""
         return self.call(
             callee, Call(Arguments(list(args), dict(named_arguments or {})), node, store, frame)
         )
 
     def call(self, callee: Value, call: Call) -> Value:
-        """Call whatever can be called; what is not known gives what is not known."""
+        """Call a value by its kind; an unknown callee has an unknown result."""
         if isinstance(callee, FunctionValue):
             return self.call_function(callee, call)
         if isinstance(callee, BoundMethod):
@@ -213,9 +213,10 @@ class Calls:
         return self.interpreter.fresh("result")
 
     def call_unknown(self, callee: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
-        """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
+        """Call unknown code: its result is unknown, and havoc is applied to its arguments.
 
-        Not in another round of a loop: what is asked there is whether something has changed.
+        A query such as ``is_available()`` changes nothing, and has equal results for equal
+        arguments in the same round of a loop.
         """
         given = (*call.args, *call.kwargs.values())
         if has_failed(callee) and self.interpreter.context.recorder is not None:
@@ -272,7 +273,7 @@ class Calls:
         return self.call_operator(operator, [method.receiver, *call.args], call)
 
     def call_operator(self, operator: str, positional: list[Value], call: Call) -> Value:
-        """An operator of the table, with the operands pointed at where they stand in the source."""
+        """Call an operator of the table; each operand is passed with its node in the source."""
         if call.arguments.open:
             gathered = self.interpreter.torch.gathered(operator, positional)
             if gathered is None:
@@ -309,7 +310,7 @@ class Calls:
         )
 
     def _parts(self, node: Node, value: Value, store: Store) -> list[Operand]:
-        """The items of a list that is written out are operands, each by itself."""
+        """The operands in an argument: each item of a list display, or the argument itself."""
         if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, (ListValue, TupleValue)):
             content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
             if not isinstance(content, Repeated) and len(content) == len(node.elts):
@@ -347,13 +348,13 @@ class Calls:
     # Functions of the program
 
     def call_function(self, function: FunctionValue, call: Call) -> Value:
-        """What a function of the program gives."""
+        """Call a function of the program: by a summary of an earlier call, or by its body."""
         return self.summaries.call(
             function, call, lambda followed: self._followed(function, followed)
         )
 
     def _followed(self, function: FunctionValue, call: Call) -> Value:
-        """Run the body with these arguments, and join what its paths return."""
+        """Run the body with these arguments, and join the results of its paths."""
         interpreter = self.interpreter
         interpreter.definitions.called.add(function.node)
         environment = Environment(
@@ -387,12 +388,12 @@ class Calls:
     def _entered(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
     ) -> bool:
-        """Bind the parameters; False where they do not fit, or contradict what is declared."""
+        """Bind the parameters; False if they do not fit, or contradict their annotations."""
         bound = self._bind(function, environment, call, store)
         return bound and self.interpreter.declarations.enter(function, environment, call, store)
 
     def _enters_body(self, function: FunctionValue, call: Call) -> bool:
-        """Whether the body is run; where it is not, havoc of the arguments stands for it."""
+        """Whether the body is run; if it is not, havoc is applied to the arguments instead."""
         interpreter = self.interpreter
         if not self._matters(function, call):
             interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
@@ -406,7 +407,7 @@ class Calls:
         return True
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
-        """Whether running the body can say anything of names: by its words, or by its arguments."""
+        """Whether the body may use names: by its identifiers, or because an argument has names."""
         files = self.interpreter.context.files
         source = self.interpreter.context.source_of(function.environment)
         if not self.interpreter.budget.sparing and files.names_dims(source):
@@ -420,7 +421,7 @@ class Calls:
         )
 
     def _informative(self, value: Value, store: Store, depth: int = 0) -> bool:
-        """Whether a value is, holds or may lead to a tensor with names."""
+        """Whether a value is, contains or may refer to a tensor with names."""
         if isinstance(value, (Const, Opaque, External)):
             return False
         if isinstance(value, TensorValue):
@@ -440,9 +441,9 @@ class Calls:
         return True
 
     def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
-        """Whether calls have gone so deep that a function is not followed any more."""
+        """Whether the call stack is so deep that the body of a function is not run."""
         budget, around = self.interpreter.budget, self.interpreter.progress.around
-        # On unknown arguments every level of a recursion says the same.
+        # On unknown arguments every level of a recursion has the same outcome.
         recursion = 2 if budget.sparing else _RECURSION
         if circumstances.depth(frame) > (2 if budget.brief else budget.depth):
             if around is not None:
@@ -457,7 +458,7 @@ class Calls:
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame
     ) -> list[tuple[Store, Value]]:
-        """Run the body of a function: the paths that leave it, and what they return."""
+        """Run the body of a function: the store and the result of each path that leaves it."""
         interpreter = self.interpreter
         source = interpreter.context.source_of(frame.environment)
         is_elsewhere = (
@@ -476,7 +477,7 @@ class Calls:
     def leave_function(
         self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
     ) -> None:
-        """Write what the paths through a function changed to the caller's store."""
+        """Write the changes of the paths through a function to the caller's store."""
         own = (
             None if environment.number in self.interpreter.context.ledger.captured else environment
         )
@@ -485,7 +486,7 @@ class Calls:
     def _return(
         self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
     ) -> Value:
-        """Write what the paths changed to the caller's store, and choose between their values."""
+        """Write the changes of the paths to the caller's store; the union of their results."""
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
         self.leave_function(returns, environment, store)
         outcomes: list[tuple[Store, Alternative]] = []
@@ -503,7 +504,7 @@ class Calls:
     def _bind(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
     ) -> bool:
-        """Give the parameters their values; False where the call cannot be bound."""
+        """Write the arguments to the parameters; False if they do not fit the signature."""
         spec = function.node.args
         positional = [*spec.posonlyargs, *spec.args]
         kwargs = dict(call.kwargs)

@@ -1,7 +1,7 @@
-"""What the outcome of a call depends on besides its arguments and the store: where it stands.
+"""Circumstances: what the outcome of a call depends on besides its arguments and the store.
 
-A call that is followed notes here what it asked of the calls and loops around it. Only what was
-asked must be the same around another call, if that is to have the same outcome.
+While a call is run, it notes here which properties of the frames around it have been used. Another
+call has the same outcome only if it has the same values of these properties; the others may differ.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Final
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.interpreter.evaluation.frames import Frame, Guard
 
-# From so many loops around it on, each loop is followed alike (`evaluation.loops`).
+# Loops in so many other loops or more are all run in the same way (`evaluation.loops`).
 DEEPEST_LOOP: Final = 2
 
 
 @dataclass(slots=True)
 class Circumstances:
-    """What was asked of what stands around one call, while it was followed.
+    """The properties of the surrounding frames that were used while one call was run.
 
-    `cut` are the functions that were not followed any more, as they stood too often among the
-    calls already, or as the calls were too many (`is_cut`). In an `unrolled` one items of a loop
-    were followed one by one, in a `guarded` one it was asked whether an error is expected. With
-    `at_site` it speaks of the very place of the call.
+    `cut` are the functions whose bodies were not run, as they had too many frames already; with
+    `is_cut` a body was not run because the call stack was too deep. In an `unrolled` call a loop
+    was run item by item, which depends on the loops around it. In a `guarded` one a guard was
+    looked up. With `at_site` the outcome depends on the node of the call.
     """
 
     node: object
@@ -34,14 +34,14 @@ class Circumstances:
     at_site: bool = False
 
     def include(self, nested: Circumstances) -> None:
-        """Note what a call within this one has asked."""
+        """Add the properties that a call within this one has used."""
         self.cut |= nested.cut
         self.is_cut |= nested.is_cut
         self.unrolled |= nested.unrolled
         self.guarded |= nested.guarded
 
     def answers(self, frame: Frame) -> Answers:
-        """What was asked, with what it is for a call in this frame."""
+        """The values, for a call in this frame, of the properties that were used."""
         return Answers(
             self.node if self.at_site else None,
             depth(frame) if self.is_cut else None,
@@ -53,7 +53,7 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What was asked of what stands around a call, and what that was there; None if not asked."""
+    """The values of the properties that a call has used; None for one that it has not."""
 
     node: object
     depth: int | None
@@ -62,9 +62,9 @@ class Answers:
     guards: tuple[Guard, ...] | None
 
     def hold(self, call_node: object, frame: Frame) -> bool:
-        """Whether they hold for another call.
+        """Whether another call has the same values.
 
-        Where a call was cut, one that stands deeper would be cut earlier, and say less.
+        Where a body was not run, a deeper call suffices: it would run no more bodies than this one.
         """
         return (
             (self.node is None or self.node is call_node)
@@ -76,24 +76,24 @@ class Answers:
 
 
 def depth(frame: Frame) -> int:
-    """How many calls lead to a frame; it counts itself."""
+    """The number of frames on the call stack of a frame, itself included."""
     return sum(1 for _ in frame.stack())
 
 
 def times_entered(definition: ast.AST, frame: Frame) -> int:
-    """How often a function is among the calls that lead to a frame."""
+    """How many frames of a function are on the call stack of a frame."""
     return sum(entered.environment.scope is definition for entered in frame.stack())
 
 
 def loops_around(frame: Frame) -> int:
-    """How many loops are running where a frame is, those of its callers too, up to the deepest."""
+    """How many loops are running in a frame and its callers, at most `DEEPEST_LOOP`."""
     return min(sum(len(entered.breaks) for entered in frame.stack()), DEEPEST_LOOP)
 
 
 def root(frame: Frame) -> int | None:
-    """The environment of the run that a frame belongs to; None within a method of what was given.
+    """The environment of the entry point or top level that led to a frame; None for a method's.
 
-    A call as from another file begins a run.
+    The call of an entry point has the definition of the function as its site.
     """
     outermost = frame
     while outermost.caller is not None and outermost.site is not outermost.environment.scope:

@@ -1,4 +1,4 @@
-"""What one analysis is given, what it may spend, and what it notes while it runs."""
+"""The state of one analysis: its inputs, its budget, its progress, the definitions seen so far."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from namecheck.interpreter.evaluation.circumstances import Circumstances
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.operators import Inference, Operator
 
-# How deep calls are followed: in the program itself, and from functions on unknown arguments.
+# How deep calls are followed: from the top level of the program, and from entry points.
 _CALL_DEPTH: Final = 16
 _SPARING_DEPTH: Final = 6
-# How many paths are followed side by side, likewise.
+# How many paths are kept apart, likewise.
 _PATHS: Final = 8
 _SPARING_PATHS: Final = 3
 _STEPS: Final = 100_000
 
-# What the rules answered, by operator and abstract inputs.
+# The answers of the rules, by operator and abstract inputs.
 Inferences: TypeAlias = dict[Hashable, Inference]
 
 
 class FileFacts(Protocol):
-    """What is known of files by their syntax trees alone, before any of their code is run."""
+    """Facts about files that follow from their syntax trees alone."""
 
     @property
     def sources(self) -> dict[ast.AST, Source]:
@@ -43,22 +43,22 @@ class FileFacts(Protocol):
         """The names that a scope binds."""
 
     def can_matter(self, node: ast.AST, source: Source) -> bool:
-        """Whether a definition of a file can matter to names."""
+        """Whether running a definition of a file may contribute to the names of tensors."""
 
-    def tells_of_attributes(self, node: ast.AST) -> bool:
-        """Whether a definition says anything of the dtypes, devices or layouts of tensors."""
+    def mentions_attributes(self, node: ast.AST) -> bool:
+        """Whether a definition mentions dtypes, devices or layouts of tensors."""
 
     def renames_in_place(self, source: Source) -> bool:
-        """Whether a file changes the names that a tensor has, or their order."""
+        """Whether a file renames tensors or permutes their names in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What one analysis is given; nothing of it changes while the analysis runs.
+    """The inputs of one analysis; none is ever replaced.
 
-    `rows` is the table of operators, `files` what is known of the files by their syntax. The
-    `recorder`, where there is one, is told what every expression gives. `ledger` numbers what is
-    made; `inferences` remembers what the rules answered, for analyses with the same table and
+    `rows` is the table of operators, `files` has the facts about the files. A `recorder` receives
+    the value of every expression. `ledger` numbers the objects that the analysis makes.
+    `inferences` caches the answers of the rules, also for further analyses with the same table and
     semantics.
     """
 
@@ -70,17 +70,17 @@ class Context:
     inferences: Inferences
 
     def source_of(self, environment: Environment) -> Source:
-        """The file that the code of an environment stands in."""
+        """The file that has the code of an environment."""
         return self.files.sources[environment.module.scope]
 
 
 @dataclass(slots=True)
 class Budget:
-    """What running functions may still cost.
+    """How many expressions may still be evaluated: `left`.
 
-    `left` counts expressions. `sparing` tells that functions are run on unknown arguments, and
-    only those that can matter to names; `brief` that each is run by itself, once, along one path.
-    `exhaustions` counts the blocks of a limit that have spent it.
+    It is `sparing` while entry points are run: on unknown arguments, and only functions that may
+    contribute to names. It is `brief` while each function is run once, by itself, along one path.
+    `exhaustions` counts the blocks of `limited` that have used up their limit.
     """
 
     left: int = _STEPS
@@ -90,7 +90,7 @@ class Budget:
 
     @property
     def paths(self) -> int:
-        """How many paths are followed side by side before they are joined."""
+        """How many paths are kept apart before they are joined."""
         if self.brief:
             return 1
         return _SPARING_PATHS if self.sparing else _PATHS
@@ -101,13 +101,13 @@ class Budget:
         return _SPARING_DEPTH if self.sparing else _CALL_DEPTH
 
     def spend(self, cost: int = 1) -> bool:
-        """Take from what is left; False when it is used up."""
+        """Reduce the budget; False when it is used up."""
         self.left -= cost
         return self.left > 0
 
     @contextmanager
     def limited(self, limit: int) -> Iterator[None]:
-        """Let what runs within the block spend so much at most."""
+        """Let the block spend at most so much."""
         kept = max(self.left - limit, 0)
         self.left -= kept
         try:
@@ -119,12 +119,12 @@ class Budget:
 
 @dataclass(slots=True)
 class Progress:
-    """What happened so far; who runs a block compares the counts before and after.
+    """Counts of what has happened, which handlers compare before and after a block.
 
-    `unknowns` counts the expressions of which nothing could be told, `events` what was reported,
-    raised or not followed any further. `errors` has the types of the errors that ended paths.
-    `round` is the number of the loop's body that is being run. What the call that is being
-    followed depends on is noted `around` it.
+    `unknowns` counts the expressions with an unknown value, `events` the findings, the raised
+    errors and the calls that were not followed. `errors` has the types of the errors that ended
+    paths. `round` is the number of the current round of the loop. `around` collects the
+    circumstances on which the current call depends.
     """
 
     unknowns: int = 0
@@ -135,7 +135,7 @@ class Progress:
 
     @contextmanager
     def under(self, circumstances: Circumstances) -> Iterator[Circumstances]:
-        """Note what a call depends on while it is followed within the block."""
+        """Collect the circumstances of the call that is run within the block."""
         outer, self.around = self.around, circumstances
         try:
             yield circumstances
@@ -146,7 +146,7 @@ class Progress:
 
     @contextmanager
     def in_round(self, number: int) -> Iterator[None]:
-        """Run one body of a loop."""
+        """Set the number of the round, for one run of a loop's body."""
         outer, self.round = self.round, number
         try:
             yield
@@ -155,7 +155,7 @@ class Progress:
 
     @contextmanager
     def raising(self) -> Iterator[set[str]]:
-        """Collect the errors that end paths within the block; who asked adds them where due."""
+        """Collect the errors that end paths within the block; the caller adds them to `errors`."""
         outer = self.errors
         self.errors = raised = set[str]()
         try:
@@ -165,7 +165,7 @@ class Progress:
 
     @contextmanager
     def unaffected(self) -> Iterator[None]:
-        """Run a block whose unknowns and errors do not count."""
+        """Restore the unknowns and the errors after the block."""
         unknowns, errors = self.unknowns, set(self.errors)
         try:
             yield

@@ -1,9 +1,9 @@
-"""Forgets what unknown code may have changed of what it was given.
+"""Havoc: makes everything unknown that unknown code may have changed through its arguments.
 
-It may change lists, dicts and the attributes of instances, run generators, and call functions. A
-tensor keeps its names: hardly any code gives others to a tensor that it was handed, and to reckon
-with it would leave nothing known of any tensor. What code does whose name has ``name`` in it
-(``set_names``) or ends in an underscore (``relabel_``) is not known.
+Unknown code may change lists, dicts and attributes of instances, run generators, and call
+functions. A tensor keeps its names: hardly any code renames a tensor that it receives, and to
+assume it would make all tensors unknown. An exception is code whose name contains ``name``
+(``set_names``) or ends in an underscore (``relabel_``): its tensors become unknown.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.frames import Call
 
-# How far values within values are followed.
+# How deep nested containers are searched.
 _DEEP: Final = 3
-# How often a function is called, so that what it does after itself is seen too.
+# How often a function is called: the second call sees the changes of the first.
 _CALLS: Final = 2
 
 
 class Havoc:
-    """Forgets what unknown code may have changed."""
+    """Makes everything unknown that unknown code may have changed."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -56,10 +56,9 @@ class Havoc:
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
 
     def arguments(self, call: Call, name: str = "") -> None:
-        """The arguments of a call go to code of which nothing but its name is known.
+        """Apply havoc to the arguments of a call of unknown code; only its name is known.
 
-        It may change containers and instances, run generators and call functions; `containers`
-        stands for less: for a function of the program that cannot do the rest.
+        `containers` is enough for arguments without instances, generators and functions.
         """
         given = (*call.args, *call.kwargs.values())
         self._forget(given, call.store, call.frame)
@@ -69,7 +68,7 @@ class Havoc:
                     joins.write(value, call.store, Held(Tensor()))
 
     def containers(self, escaped: Iterable[Value], store: Store) -> None:
-        """Nothing is known any more of these lists and dicts, and of those in them."""
+        """Make the items of lists and dicts unknown, and of those in them."""
         for value in list(_within(escaped, store)):
             if isinstance(value, ListValue):
                 joins.write(value, store, Repeated(self.interpreter.fresh("item")))
@@ -92,7 +91,7 @@ class Havoc:
                 self._function(value, store, frame)
 
     def _instance(self, value: Instance, store: Store) -> None:
-        """Its methods may be called: what they set is not known any more."""
+        """Make the attributes unknown that the methods of an instance set."""
         self.containers([joins.opened(value, store)], store)
         for cls in class_lookup.mro(value.cls):
             node = getattr(cls, "node", None)
@@ -109,7 +108,7 @@ class Havoc:
     def _function(
         self, function_value: FunctionValue | BoundMethod, store: Store, frame: Frame
     ) -> None:
-        """It may be called, any number of times and with whatever arguments."""
+        """Apply the effects of a function as if it were called repeatedly, on any arguments."""
         function = (
             function_value.function if isinstance(function_value, BoundMethod) else function_value
         )
@@ -135,9 +134,9 @@ class Havoc:
             self.interpreter.call_as_stranger(function, receivers, store, frame)
 
     def _has_effects(self, function: FunctionValue) -> bool:
-        """Whether a function may change anything but what it makes itself."""
+        """Whether a function may change anything but the objects that it makes."""
         if self.interpreter.context.recorder is not None:
-            return True  # what it gives is to be known, too
+            return True  # the recorder needs the values in its body
         found = self._effects.get(function.node)
         if found is None:
             found = self._effects[function.node] = any(map(_changes, nodes(function.node)))
@@ -145,7 +144,7 @@ class Havoc:
 
 
 def _within(escaped: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:
-    """These values, and those in the tuples, lists and dicts among them."""
+    """Some values, and the values in the tuples, lists and dicts among them."""
     for value in escaped:
         inner_values: Iterable[Value] = ()
         if isinstance(value, TupleValue):

@@ -1,13 +1,13 @@
-"""Summaries of calls: a function is run once for each kind of arguments, not once for each call.
+"""Summaries of calls: a body is run once for each kind of call, not once for each call.
 
-While a body is run, what it reads of what was there before is recorded, and what it writes. A
-later call that would find the same, but for the numbers of what the analysis makes (addresses,
-environments, scopes of axes), would do the same: its outcome is the first one's, with the other
-numbers. So a kind is what the body looks at, and nothing else: arguments that it only passes on
-may hold whatever they like, and so may the rest of the store.
+While a body is run, a recording notes every cell that it reads of the store before the call, and
+every cell that it writes. A later call that would read the same contents has the same outcome, but
+for the numbers of the objects that the analysis makes (addresses, environments, scopes of axes),
+which are renamed. So the kind of a call is what its body reads, and nothing else: objects that the
+body only passes on may differ, and so may the rest of the store.
 
-What a call depends on besides is kept as its circumstances: how deep it stood where a call within
-it was not followed any more, whether an error was expected around it.
+A summary also has the circumstances that the outcome depends on: the depth of the call stack if a
+call within it was not followed, the guards around the call if the body raised an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain.recordings import OWN, Recording
-from namecheck.interpreter.domain.renaming import Numbering, Numbers, Renaming, Unpaired, Untellable
+from namecheck.interpreter.domain.renaming import (
+    NotRenamable,
+    Numbering,
+    Numbers,
+    Renaming,
+    Unpaired,
+)
 from namecheck.interpreter.domain.store import ABSENT, Store
 from namecheck.interpreter.domain.values import (
     FIRST_NUMBER,
@@ -41,9 +47,9 @@ from namecheck.interpreter.evaluation.frames import Call, PathEnds
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# How many kinds of arguments are remembered of one function.
+# How many summaries one function may have.
 _EACH: Final = 8
-# So often a function is run, with hardly a call that a summary told, before none is kept of it.
+# After so many runs a function must have had one hit in `_WORTH` runs, or it gets no summaries.
 _TRIALS: Final = 24
 _WORTH: Final = 8
 
@@ -55,17 +61,17 @@ class CallSummaries:
         self._interpreter = interpreter
         self._numbering = Numbering(interpreter.context.ledger.block)
         self._known: dict[Hashable, list[_Summary]] = {}
-        # How often each function was run, and how often a summary has told a call of it.
+        # How often each function was run, and how often a summary was applied instead.
         self._runs: Counter[ast.AST] = Counter()
-        self._told: Counter[ast.AST] = Counter()
+        self._hits: Counter[ast.AST] = Counter()
 
     def call(self, function: FunctionValue, call: Call, follow: Callable[[Call], Value]) -> Value:
-        """What a call gives: by a summary, or by following it."""
+        """The result of a call: by a summary, or by `follow`, which runs the body."""
         interpreter = self._interpreter
         if interpreter.context.recorder is not None or interpreter.budget.brief:
             return follow(call)
         node = function.node
-        if self._runs[node] >= _TRIALS and self._told[node] * _WORTH < self._runs[node]:
+        if self._runs[node] >= _TRIALS and self._hits[node] * _WORTH < self._runs[node]:
             return follow(call)
         inputs = _inputs(function, call, interpreter.progress.round)
         known = self._known.setdefault(self._key(function, call), [])
@@ -74,7 +80,7 @@ class CallSummaries:
             if renaming is not None:
                 if number:
                     known.insert(0, known.pop(number))
-                self._told[node] += 1
+                self._hits[node] += 1
                 return self._instantiated(summary, renaming, call)
         self._runs[node] += 1
         recorded, outcome = self._recorded(inputs, call, follow)
@@ -86,7 +92,7 @@ class CallSummaries:
         return outcome
 
     def _key(self, function: FunctionValue, call: Call) -> Hashable:
-        """What is the same for calls that may give the same."""
+        """A key that calls of the same kind share; each of its summaries is compared in full."""
         interpreter = self._interpreter
         budget = interpreter.budget
         return (
@@ -101,7 +107,7 @@ class CallSummaries:
     def _recorded(
         self, inputs: tuple[object, ...], call: Call, follow: Callable[[Call], Value]
     ) -> tuple[_Summary | None, Value | None]:
-        """Follow a call; its summary, if there is one, and its value, None where no path ends."""
+        """Run a call; its summary, if it can have one, and its result, None if no path returns."""
         interpreter = self._interpreter
         ledger, progress = interpreter.context.ledger, interpreter.progress
         layer = call.store.fork()
@@ -135,7 +141,7 @@ class CallSummaries:
         return summary, outcome
 
     def _instantiated(self, summary: _Summary, renaming: Renaming, call: Call) -> Value:
-        """Do what a summary says: write to the store, and give back the value."""
+        """Apply a summary: write its effects to the store, and return its result."""
         interpreter = self._interpreter
         ledger, progress = interpreter.context.ledger, interpreter.progress
         progress.unknowns += summary.unknowns
@@ -161,10 +167,10 @@ class CallSummaries:
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """What a call changed: the `cells` that are left, and what others have `passed` through.
+    """The effects of a call: the `cells` after it, and the contents that cells `passed` through.
 
-    `made` are the numbers of what it made, of that which can still be reached, `needed` those of
-    what was there before; `first` has what the mutable values were made with.
+    `made` are the numbers of the objects that the call made and that are still reachable, `needed`
+    those of older objects. `first` has the contents with which mutable values were made.
     """
 
     cells: tuple[tuple[Hashable, Any], ...]
@@ -175,9 +181,9 @@ class _Effects:
 
 
 class _Summary:
-    """What came of one call, and what of its arguments, the store and its place has decided that.
+    """The outcome of one call, and what it depends on: arguments, contents of cells, circumstances.
 
-    What can be told again is found out when it is first asked for: most functions are called once.
+    The effects are computed when a second call is compared: most functions are called once.
     """
 
     __slots__ = (
@@ -230,14 +236,14 @@ class _Summary:
 
     @property
     def effects(self) -> _Effects:
-        """What the call changed."""
-        assert self._effects is not None, "a summary is asked before it is matched"
+        """The effects of the call; only after `renaming` has compared a call."""
+        assert self._effects is not None, "the summary has not been compared with a call"
         return self._effects
 
     def renaming(
         self, inputs: tuple[object, ...], call: Call, numbering: Numbering
     ) -> Renaming | None:
-        """What its numbers are in another call; None where that is of another kind."""
+        """The renaming of its numbers to those of another call; None if the kinds differ."""
         if not self.usable or not self.answers.hold(call.node, call.frame):
             return None
         renaming = Renaming(numbering)
@@ -251,13 +257,13 @@ class _Summary:
                 return None
         except Unpaired:
             return None
-        except Untellable:
+        except NotRenamable:
             self.usable = False
             return None
         return renaming
 
     def _finds(self, renaming: Renaming, store: Store) -> bool:
-        """Whether another call would read the same."""
+        """Whether another call would read the same contents; extends the renaming."""
         reads: list[tuple[Hashable, Any]] = []
         with store.ledger.unrecorded():
             for key, content in self._reads:
@@ -273,12 +279,12 @@ class _Summary:
         return True
 
     def _met(self, numbering: Numbering) -> Numbers:
-        """The numbers that the call has met of what was there before."""
+        """The numbers of older objects in the arguments and the cells that the call has read."""
         read_parts = [part for read in self._reads for part in read]
         return numbering.of_all([self._inputs, *read_parts])
 
     def _reachable(self, numbering: Numbering) -> _Effects:
-        """What is left of the call, without what nothing leads to any more."""
+        """The effects of the call, without objects that nothing refers to any more."""
         made, cells = self._made, self._cells
         by_owner: dict[int, list[Hashable]] = {}
         open_: list[object] = [self.outcome]
@@ -318,7 +324,7 @@ class _Summary:
 
 
 def _sort(value: Value) -> Hashable:
-    """What an argument of another kind most often has otherwise: values alike have it the same."""
+    """A cheap part of the kind of an argument: equal for values that a renaming can match."""
     if isinstance(value, Const):
         constant = value.value
         is_number = isinstance(constant, int) and constant >= FIRST_NUMBER
@@ -339,7 +345,7 @@ def _sort(value: Value) -> Hashable:
 
 
 def _inputs(function: FunctionValue, call: Call, round_: int) -> tuple[object, ...]:
-    """What a call is given, all that is not found in the store."""
+    """All inputs of a call that are not in the store."""
     arguments = call.arguments
     return (
         function,

@@ -26,7 +26,7 @@ from namecheck.interpreter.evaluation.observations import (
 )
 from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
-from namecheck.interpreter.workspace.mistakes import told_once
+from namecheck.interpreter.workspace.mistakes import merged_findings
 from namecheck.interpreter.workspace.program import Program
 from namecheck.interpreter.workspace.statistics import Loss, Statistics, collect
 from namecheck.interpreter.workspace.workspace import Alone, Files, Query, Uses, Workspace
@@ -118,7 +118,7 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     """
     program, uses = deeply(lambda: project.run(location))
     interpreter = program.interpreter
-    findings = list(told_once(interpreter))
+    findings = list(merged_findings(interpreter))
     places = {(finding.filename, finding.span) for finding in findings}
     for lint in interpreter.listeners.every:
         # A lint is not worth a second finding where the code has a contradiction.
@@ -140,7 +140,7 @@ def briefly(
     interpreter = _alone(source, nothing_found, semantics, rows, inferences, None)
     program = Program(interpreter)
     deeply(program.run_briefly)
-    found = [finding for finding in told_once(interpreter) if is_of_attributes(finding.code)]
+    found = [finding for finding in merged_findings(interpreter) if is_of_attributes(finding.code)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code)))
 
 

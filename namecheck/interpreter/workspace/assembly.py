@@ -80,7 +80,7 @@ class Assembly:
         """Whether a function can affect names."""
         files = self.context.files
         if self.budget.brief:
-            return files.tells_of_attributes(function.node)
+            return files.mentions_attributes(function.node)
         return files.can_matter(function.node, self.context.source_of(function.environment))
 
     def _assemble_models(self) -> None:

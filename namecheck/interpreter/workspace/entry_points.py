@@ -1,4 +1,4 @@
-"""Calls as code in other files might make them: on values of which nothing is known."""
+"""Entry points: calls functions as code in other files might, on unknown arguments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from namecheck.interpreter.evaluation.declared import fields
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# What analysing one function on unknown arguments may cost, however much is spent already.
+# The least budget of one entry point, however much is spent already.
 _LEAST: Final = 500
 _NUMBERS: Final = ("int", "float", "str", "bool")
 _SUBCLASSES: Final = 3
@@ -46,24 +46,24 @@ _TUPLES: Final = frozenset({"tuple", "Tuple"})
 
 
 class EntryPoints:
-    """Calls the functions of a file as unknown code might."""
+    """Calls the functions of a file on arguments that are made from their annotations."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
-        # The classes of the file, as far as they are indexed, and for each those derived from it.
+        # How many classes of the file are indexed, and the classes that derive from each.
         self._indexed = 0
         self._first: dict[ClassValue, ClassValue] = {}
         self._heirs: dict[ClassValue, list[ClassValue]] = {}
-        # What a class derived from one of the file may have otherwise.
+        # The attributes of a class that a derived class may replace.
         self._open_names: dict[ClassValue, tuple[str, ...]] = {}
-        # One for all methods of a class, where each function is run by itself.
+        # The instance that all methods of a class share in a brief analysis.
         self._instances: dict[ClassValue, Instance] = {}
         self._making: set[ast.AST] = set()
         self._returned: set[ast.AST] = set()
 
     def call(self, function: FunctionValue, store: Store, frame: Frame) -> None:
-        """Call a function on unknown arguments, and with its defaults; a method for each class."""
+        """Call a function on unknown arguments, and with its defaults; a method once a class."""
         if isinstance(function.node, ast.Lambda):
             return
         self.interpreter.budget.left = max(self.interpreter.budget.left, _LEAST)
@@ -80,7 +80,7 @@ class EntryPoints:
                     continue
 
     def _briefly(self, function: FunctionValue, store: Store, frame: Frame) -> None:
-        """Call a function once, a method for the instance that stands for all of its class."""
+        """Call a function once; a method on the instance that all methods of its class share."""
         own = function.cls if isinstance(function.environment.scope, ast.ClassDef) else None
         if own is not None and own not in self._instances and function.name != "__init__":
             self._instances[own] = self._instance(function, own, store, frame)
@@ -96,7 +96,7 @@ class EntryPoints:
         store: Store,
         frame: Frame,
     ) -> None:
-        """Call a function with its receiver, if it has one, and unknown arguments."""
+        """Call a function once, with its receiver, if it has one, and unknown arguments."""
         arguments = self._arguments(function, None, store, frame, defaults=False)
         arguments.args[: len(receivers)] = receivers
         self._call(function, arguments, store, frame)
@@ -108,7 +108,7 @@ class EntryPoints:
         store: Store,
         frame: Frame,
     ) -> None:
-        """Call a function, and what it makes: a function again, a generator for its items."""
+        """Call a function; call a function that it returns, run a generator that it returns."""
         call = Call(arguments, function.node, store, frame)
         made = self.interpreter.call_function(function, call)
         if isinstance(made, Generator):
@@ -118,7 +118,7 @@ class EntryPoints:
             self.call(made, store, frame)
 
     def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
-        """The class of a method and those that inherit it; for a plain function none."""
+        """The class of a method and the classes that inherit it; None for a plain function."""
         cls = function.cls
         if cls is None or not isinstance(function.environment.scope, ast.ClassDef):
             return [None]
@@ -150,10 +150,10 @@ class EntryPoints:
         defaults: bool,
         instance: Instance | None = None,
     ) -> Arguments:
-        """Unknown values for the parameters; for those that have one the default, if asked.
+        """Unknown values for the parameters; with `defaults`, the default where there is one.
 
-        The axes of a constructor are those of the `instance` that it is called for.
-        A default of None most often stands for something that the body makes up its mind about.
+        The axes of a constructor belong to the `instance` that it initialises. A default of None
+        is not used: most often the body replaces it.
         """
         spec = function.node.args
         positional = [*spec.posonlyargs, *spec.args]
@@ -181,7 +181,7 @@ class EntryPoints:
     def _receiver(
         self, function: FunctionValue, cls: ClassValue, store: Store, frame: Frame
     ) -> Value | None:
-        """An instance for ``self``, made as unknown code would make it."""
+        """The receiver of a method: an instance as unknown code would make it, or the class."""
         decorated = decorators(function.node)
         if "staticmethod" in decorated:
             return None
@@ -196,7 +196,7 @@ class EntryPoints:
     def _instance(
         self, function: FunctionValue, cls: ClassValue, store: Store, frame: Frame
     ) -> Instance:
-        """An instance for a method, which its constructor has made."""
+        """An instance for a method, initialised by its constructor."""
         instance = Instance(self.interpreter.new_address(), cls)
         self.interpreter.declarations.seed(instance, function, store)
         self._initialise(instance, store, frame)
@@ -220,7 +220,7 @@ class EntryPoints:
         store: Store,
         frame: Frame,
     ) -> None:
-        """Run ``__init__``; the first of the arguments is in the place of the instance."""
+        """Run ``__init__`` on an instance, which replaces the first argument."""
         arguments.args = arguments.args[1:]
         layer = store.fork()
         call = Call(arguments, maker.node, layer, frame)
@@ -229,7 +229,7 @@ class EntryPoints:
             store.absorb(layer.changes_since(store))
 
     def _made(self, cls: ClassValue, store: Store, frame: Frame) -> Instance:
-        """An instance that somebody else has made: of its sizes and axes nothing is known."""
+        """An instance that unknown code has made, with unknown sizes and axes."""
         instance = Instance(self.interpreter.new_address(), cls)
         maker = class_lookup.attribute(cls, "__init__", store)
         if (
@@ -250,7 +250,7 @@ class EntryPoints:
         return instance
 
     def _forget_defaults(self, instance: Instance, store: Store) -> None:
-        """The fields that have a default: somebody else may have given another value."""
+        """Make the fields with a default unknown: unknown code may have passed another value."""
         for cls in class_lookup.mro(instance.cls):
             node = cls.node if isinstance(cls, ClassValue) else None
             for name, annotation in ({} if node is None else fields(node)).items():
@@ -264,7 +264,7 @@ class EntryPoints:
                     store.set((instance.address, name), self.interpreter.fresh("field", kind))
 
     def _fill(self, instance: Instance, store: Store, frame: Frame) -> None:
-        """The annotated fields of a class that no ``__init__`` has set."""
+        """Set the annotated fields of an instance that no ``__init__`` has set."""
         annotations = {} if instance.cls.node is None else fields(instance.cls.node)
         for name, _ in instance.cls.fields:
             key = (instance.address, name)
@@ -274,40 +274,41 @@ class EntryPoints:
                 store.set(key, made)
 
     def _leave_open(self, instance: Instance, store: Store) -> None:
-        """What a class of another name may have otherwise: what is overridden here, and stubs.
+        """Make the attributes unknown that a derived class may replace.
 
-        The instance may be one of such a class.
+        These are the attributes that a derived class of this file replaces, and stubs. The
+        instance may be one of a derived class.
         """
         names = self._open_names.get(instance.cls)
         if names is None:
-            names = self._open_names[instance.cls] = tuple(self._left_open(instance.cls, store))
+            names = self._open_names[instance.cls] = tuple(self._replaceable(instance.cls, store))
         for name in names:
             store.set((instance.address, name), self.interpreter.fresh("overridden"))
 
-    def _left_open(self, cls: ClassValue, store: Store) -> Iterator[str]:
-        overridden = set[str]().union(*map(self._given, self._derived(cls)))
-        inherited = set[str]().union(*map(self._given, class_lookup.mro(cls)))
+    def _replaceable(self, cls: ClassValue, store: Store) -> Iterator[str]:
+        overridden = set[str]().union(*map(self._bound_names, self._derived(cls)))
+        inherited = set[str]().union(*map(self._bound_names, class_lookup.mro(cls)))
         for name in sorted(inherited):
             attribute = class_lookup.attribute(cls, name, store)
-            if name in overridden or self._says_nothing(_plain(attribute)):
+            if name in overridden or self._is_bare_stub(_plain(attribute)):
                 yield name
 
-    def _says_nothing(self, value: Value | None) -> bool:
-        """Whether a method neither does anything nor declares what it gives."""
+    def _is_bare_stub(self, value: Value | None) -> bool:
+        """Whether a method has an empty body and no declared result."""
         if not isinstance(value, FunctionValue) or not is_stub(value.node):
             return False
         return not self.interpreter.declarations.gives(value)
 
-    def _given(self, cls: Value) -> frozenset[str]:
-        """The names that a class gives to itself or, in its methods, to ``self``."""
+    def _bound_names(self, cls: Value) -> frozenset[str]:
+        """The names that the body of a class binds, and the attributes that its methods set."""
         node = cls.node if isinstance(cls, ClassValue) else None
         if node is None:
             return frozenset()
         names = self._names.get(node)
         if names is None:
             attributes = (inner for inner in nodes(node) if isinstance(inner, ast.Attribute))
-            written = {inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store)}
-            names = self._names[node] = frozenset(written | self.interpreter.scope(node).local)
+            set_names = {inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store)}
+            names = self._names[node] = frozenset(set_names | self.interpreter.scope(node).local)
         return names
 
     # Values by their annotations
@@ -320,7 +321,7 @@ class EntryPoints:
         store: Store,
         frame: Frame,
     ) -> Value:
-        """A value for a parameter, of the type that its annotation gives."""
+        """A value for a parameter, of the type in its annotation."""
         if parameter.annotation is None:
             return self.interpreter.fresh("parameter")
         declared = self.interpreter.declarations.parameter(function, parameter.arg, instance, store)
@@ -359,7 +360,7 @@ class EntryPoints:
         return Opaque(Parameter(self.interpreter.new_address()))
 
     def _of_union(self, members: list[ast.expr], store: Store, frame: Frame) -> Value:
-        """A value of one type, or None; of several types nothing is known."""
+        """A value for ``X | None``; for a union of several types an unknown one."""
         made = [self._of_type(option, store, frame) for option in members]
         if NONE in made and not any(isinstance(value, Opaque) for value in made):
             return joins.union(
@@ -368,7 +369,7 @@ class EntryPoints:
         return self.interpreter.fresh("parameter")
 
     def _of_generic(self, generic: ast.Subscript, store: Store, frame: Frame) -> Value:
-        """``list[Sample]``, ``tuple[Sample, ...]``, ``Optional[Sample]``."""
+        """A value for ``list[Sample]``, ``tuple[Sample, ...]`` or ``Optional[Sample]``."""
         word = ast.unparse(generic.value).rpartition(".")[2]
         parts = generic.slice.elts if isinstance(generic.slice, ast.Tuple) else []
         if word == "Optional":
@@ -386,7 +387,7 @@ class EntryPoints:
 
 
 def _is_constant(annotation: ast.expr) -> bool:
-    """Whether what is annotated so belongs to the class: ``ClassVar[int]``, ``Final``."""
+    """Whether an annotation marks a class constant: ``ClassVar[int]``, ``Final``."""
     words = {getattr(n, "id", None) or getattr(n, "attr", None) for n in nodes(annotation)}
     return bool(words & {"ClassVar", "Final"})
 

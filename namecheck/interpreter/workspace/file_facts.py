@@ -1,4 +1,4 @@
-"""What is known of files by themselves, before any of their code is run; each is examined once."""
+"""Facts about files that follow from their syntax trees alone; each is computed once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.workspace import relevance
 
-# Up to how many lines all functions of a file are run: choosing among them would cost more.
+# In a file of at most so many lines all functions are run: selecting some would take longer.
 _SMALL: Final = 200
 
 
 class FileFacts:
-    """The files of an analysis, by their trees.
+    """Facts about the files of an analysis.
 
-    `names_dims` tells whether a file names dimensions, `imported_words` the words under which it
+    `names_dims` says whether a file names dimensions, `imported_words` has the words that it
     imports from files that do.
     """
 
@@ -32,7 +32,7 @@ class FileFacts:
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
         self._relevant: dict[ast.AST, frozenset[ast.AST]] = {}
         self._renames: dict[ast.AST, bool] = {}
-        self._tells: dict[ast.AST, bool] = {}
+        self._mentions: dict[ast.AST, bool] = {}
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:
         """The names that a scope binds."""
@@ -42,7 +42,7 @@ class FileFacts:
         return info
 
     def can_matter(self, node: ast.AST, source: Source) -> bool:
-        """Whether a definition of a file can matter to names."""
+        """Whether running a definition of a file may contribute to the names of tensors."""
         if len(source.lines) <= _SMALL:
             return True
         relevant = self._relevant.get(source.tree)
@@ -54,12 +54,12 @@ class FileFacts:
             self._relevant[source.tree] = relevant
         return node in relevant
 
-    def tells_of_attributes(self, node: ast.AST) -> bool:
-        """Whether a definition says anything of the attributes of tensors."""
-        return relevance.tells_of_attributes(node, self._tells)
+    def mentions_attributes(self, node: ast.AST) -> bool:
+        """Whether a definition mentions dtypes, devices or layouts of tensors."""
+        return relevance.mentions_attributes(node, self._mentions)
 
     def renames_in_place(self, source: Source) -> bool:
-        """Whether a file changes the names that a tensor has, or their order."""
+        """Whether a file renames tensors or permutes their names in place."""
         renames = self._renames.get(source.tree)
         if renames is None:
             renames = self._renames[source.tree] = relevance.renames_in_place(source)

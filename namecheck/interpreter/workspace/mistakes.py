@@ -19,7 +19,7 @@ Key: TypeAlias = tuple[str, Span, str]
 Statement: TypeAlias = tuple[str, tuple[int, int]]
 
 
-def told_once(interpreter: Interpreter) -> Iterator[Finding]:
+def merged_findings(interpreter: Interpreter) -> Iterator[Finding]:
     """The findings, but for each statement only the first about the same names.
 
     Findings about names come before those about sizes.
@@ -33,9 +33,9 @@ def told_once(interpreter: Interpreter) -> Iterator[Finding]:
         if names is None:
             yield finding  # a note
             continue
-        others = by_statement.setdefault(_statement(key, sources), {})
-        if not any(not names or not known or names & known for known in others.values()):
-            others[key] = names
+        by_key = by_statement.setdefault(_statement(key, sources), {})
+        if not any(not names or not others or names & others for others in by_key.values()):
+            by_key[key] = names
             yield finding
 
 

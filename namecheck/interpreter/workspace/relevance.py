@@ -1,9 +1,9 @@
-"""Which functions can matter to names at all.
+"""Selects the definitions of a file that may contribute to names.
 
-Most functions of a file neither name a dim nor call one that does; run on arguments without
-names they can say nothing. They are found by the words they use: a definition is relevant if it
-uses the vocabulary of naming, or the name of something relevant, or if what uses the vocabulary
-calls it (it may make the names).
+Most functions neither name a dim nor call one that does: run on arguments without names, they have
+no finding. The selection goes by identifiers. A definition is relevant if it uses a word of the
+naming API, or the name of a relevant definition, or if its own name is used, directly or through
+others, by a definition that uses a word of the naming API, for it may make the names.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from namecheck.core.syntax import Source
 from namecheck.core.trees import add_children, children, nodes
 from namecheck.operators.shipped import column
 
-# Words that are no operators: settings of calls, and what knows or holds dtypes.
+# Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 
 
 @cache
 def naming_words() -> frozenset[str]:
-    """The words of the naming API: of the rows that say ``relevance = "names"``."""
+    """The words of the naming API: those of the rows with ``relevance = "names"``."""
     return _words("names") | {"reveal_names"}
 
 
 @cache
 def attribute_words() -> frozenset[str]:
-    """Words that give a tensor a known dtype, device or memory order, or ask for one.
+    """The words that set or query the dtype, device or memory order of a tensor.
 
-    They are those of the rows that say ``relevance = "attributes"``, and a few that are in no row.
+    They are those of the rows with ``relevance = "attributes"``, and a few that are in no row.
     """
     return _words("attributes") | _OF_ATTRIBUTES
 
@@ -45,27 +45,26 @@ def _words(relevance: str) -> frozenset[str]:
 
 @cache
 def _in_place() -> frozenset[str]:
-    """The methods that give their receiver other names, or another order of them."""
+    """The methods that rename their receiver or permute its names."""
     return frozenset(key for key, word in column("inplace").items() if word == "becomes")
 
 
-def tells_of_attributes(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
-    """Whether a function says anything of the attributes of tensors.
+def mentions_attributes(definition: ast.AST, cached: dict[ast.AST, bool]) -> bool:
+    """Whether a definition has a word of `attribute_words`.
 
-    `known` has the answers for the definitions of the file that were asked for, and for those
-    within them.
+    `cached` caches the cached for the definitions of the file.
     """
-    answer = known.get(definition)
+    answer = cached.get(definition)
     if answer is None:
-        answer = known[definition] = _tells(definition, known)
+        answer = cached[definition] = _mentions(definition, cached)
     return answer
 
 
-def _tells(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
+def _mentions(definition: ast.AST, cached: dict[ast.AST, bool]) -> bool:
     words = attribute_words()
     inner_definitions: list[ast.AST] = []
     own = [definition]
-    for node in own:  # it grows meanwhile
+    for node in own:  # the loop appends to it
         if isinstance(node, ast.Attribute):
             if node.attr in words:
                 return True
@@ -76,11 +75,11 @@ def _tells(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
             inner_definitions.append(node)
             continue
         add_children(node, own)
-    return any(tells_of_attributes(node, known) for node in inner_definitions)
+    return any(mentions_attributes(node, cached) for node in inner_definitions)
 
 
 def renames_in_place(source: Source) -> bool:
-    """Whether a file changes the names that a tensor has, or their order."""
+    """Whether a file renames tensors or permutes their names in place."""
     methods = _in_place()
     text = source.text
     if text.isascii() and "names" not in text and not any(word in text for word in methods):
@@ -94,7 +93,7 @@ def renames_in_place(source: Source) -> bool:
 
 
 def relevant_definitions(tree: ast.Module, vocabulary: frozenset[str]) -> frozenset[ast.AST]:
-    """The functions, lambdas and classes of a file that can matter to names, by these words."""
+    """The functions, lambdas and classes of a file that are relevant to a vocabulary."""
     units: list[_Unit] = []
     _collect(tree, units)
     naming = [unit for unit in units if unit.words & vocabulary]
@@ -105,7 +104,7 @@ def relevant_definitions(tree: ast.Module, vocabulary: frozenset[str]) -> frozen
 
 
 class _Unit(NamedTuple):
-    """A definition or an assignment: the words it uses, and those that it binds."""
+    """A definition or an assignment: the words that it uses, and the words that it binds."""
 
     node: ast.AST
     words: frozenset[str]
@@ -118,7 +117,7 @@ def _spread(
     asks: Callable[[_Unit], frozenset[str]],
     gives: Callable[[_Unit], frozenset[str]],
 ) -> list[_Unit]:
-    """The units reached from some words: a unit that asks for one of them gives its own."""
+    """The units reached from some words: a unit that asks for a reached word adds its own."""
     asking: dict[str, list[int]] = {}
     for number, unit in enumerate(units):
         for word in asks(unit):
@@ -140,8 +139,8 @@ _BINDINGS: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast
 
 
 def _collect(root: ast.AST, units: list[_Unit]) -> None:
-    """Enter every unit below a node, inner ones first, with all the words below it."""
-    # Each entry: a node, the words and the bound words met below it so far, what is left to visit.
+    """Add every unit below a node, inner ones first, with all the words below it."""
+    # Each entry: a node, its words and bound words so far, the children that are still to visit.
     stack = [(root, set[str](), set[str](), iter(children(root)))]
     while stack:
         node, words, binds, rest = stack[-1]
@@ -165,7 +164,7 @@ def _collect(root: ast.AST, units: list[_Unit]) -> None:
 
 
 def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
-    """Enter the word that a node itself uses or binds."""
+    """Add the word that a node itself uses or binds."""
     if isinstance(node, (ast.Name, ast.Attribute)):
         word = node.id if isinstance(node, ast.Name) else node.attr
         words.add(word)
