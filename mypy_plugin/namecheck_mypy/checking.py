@@ -13,10 +13,10 @@ from namecheck import project
 from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Kind, register
-from namecheck.core.stamps import stamp_of
 from namecheck.project import Entry, settings
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import Settings, SettingsError
+from namecheck.project.walk import entry_of
 from namecheck_mypy.asked import asks, names_asked
 from namecheck_mypy.diagnostics import Diagnostic, Diagnostics
 from namecheck_mypy.whole_files import is_left_out
@@ -136,11 +136,7 @@ class NearestSettings:
             return Entry(path, location, nearest, len(overlay[location]))
         if not nearest.takes(path) or project.is_excluded(location, nearest):
             return None
-        try:
-            status = os.stat(path)
-        except OSError:
-            return None
-        return Entry(path, location, nearest, status.st_size, stamp=stamp_of(status))
+        return entry_of(path, location, nearest) if os.path.exists(path) else None
 
     def _of(self, folder: str) -> Settings:
         if folder not in self._by_folder:

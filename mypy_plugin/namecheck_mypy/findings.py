@@ -96,10 +96,11 @@ class BuildFindings:
 
     def _overlay(self, manager: BuildManager) -> dict[str, bytes]:
         """The contents of files, by absolute path, that differ from those on the disk."""
+        from namecheck.core import regular_files
+
         overlay = {}
         for path, shadow in surfaces.shadows(self._options).items():
-            with open(shadow, "rb") as file:
-                overlay[os.path.abspath(path)] = file.read()
+            overlay[os.path.abspath(path)] = regular_files.contents(shadow)
         for text in surfaces.texts(manager):
             overlay[os.path.abspath(surfaces.NO_FILE)] = text
         return overlay

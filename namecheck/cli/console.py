@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ CLEAN: Final = 0
 FOUND: Final = 1
 WRONG: Final = 2
 INTERRUPTED: Final = 130
+
+# So many of several paths are listed in a message.
+_SHOWN: Final = 5
 
 SEMANTICS: Final = ("namecheck", "torch-2.12")
 
@@ -83,6 +86,13 @@ def near(word: str, words: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(word, [*words], 1)
     return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def report_outward(links: Sequence[str]) -> None:
+    """Print which links a walk did not follow, as they lead out of the project."""
+    if links:
+        shown = ", ".join([*links[:_SHOWN], *["…"] * (len(links) > _SHOWN)])
+        print(f"namecheck: not followed, as they lead out of the project: {shown}", file=sys.stderr)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -99,10 +99,10 @@ def _guarded(verb: Verb, arguments: argparse.Namespace) -> int:
 
 def _is_expected(error: Exception) -> bool:
     from namecheck.cli.console import Usage
-    from namecheck.core.faults import TableError
+    from namecheck.core.faults import LimitError, TableError
     from namecheck.project.settings import SettingsError
 
-    return isinstance(error, Usage | TableError | SettingsError)
+    return isinstance(error, Usage | TableError | LimitError | SettingsError)
 
 
 def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, counts
-from namecheck.core import syntax
+from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.syntax import Position, Source
 from namecheck.interpreter.workspace import analysis
@@ -148,8 +148,7 @@ def _has_finding(static: Observations, place: Place | None) -> bool:
 
 def _parsed(path: str) -> Source:
     try:
-        with open(path, "rb") as file:
-            return syntax.parse(file.read(), os.path.abspath(path))
+        return syntax.parse(regular_files.contents(path), os.path.abspath(path))
     except OSError as error:
         raise CompareError(f"cannot read {path}: {error.strerror}") from error
     except syntax.Refused as refused:

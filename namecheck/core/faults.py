@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class TableError(Exception):
     """An invalid table of operators, or an invalid rule; the message has file, line, reason."""
+
+
+class LimitError(Exception):
+    """An invalid limit in the environment; the message says what is wanted."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from namecheck.core import syntax
+from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Refused, Source
@@ -90,11 +90,10 @@ class Document:
             status = os.stat(path)
             if not os.access(path, os.W_OK):
                 raise CannotWrite(f"{self.location}: it is read-only")
-            with open(path, "rb") as file:
-                found = file.read()
-            if found == data:
+            current = regular_files.contents(path)
+            if current == data:
                 return
-            if found != self.data:
+            if current != self.data:
                 raise CannotWrite(f"{self.location}: it has changed since it was read")
             with _undisturbed():
                 _replace(path, data, status)
@@ -104,8 +103,7 @@ class Document:
 
 def read(path: str) -> Document:
     """The file at a path; raises `Refused` and OSError."""
-    with open(path, "rb") as file:
-        return Document.of(file.read(), path)
+    return Document.of(regular_files.contents(path), path)
 
 
 def save(path: str, data: bytes) -> None:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterator, Sequence
 
 from namecheck import project
-from namecheck.core import syntax
+from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import CannotWrite, Document
@@ -37,6 +37,10 @@ def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> li
     input_files: list[InputFile] = []
     for task in project.tasks_of(entries, ProjectFiles()):
         entry = task.entry
+        if entry.refusal is not None:
+            failure = f"It cannot be read: {entry.refusal}."
+            migrated.append(Migrated(entry.path, None, None, failure=failure))
+            continue
         try:
             document = _read(task)
         except (Refused, OSError) as error:
@@ -71,8 +75,7 @@ def write(one: Migrated) -> Migrated:
 
 def _read(task: Task) -> Document | None:
     """A file that names dimensions, or leads to such files; raises `Refused` and OSError."""
-    with open(task.entry.location, "rb", buffering=0) as file:
-        data = file.readall()
+    data = regular_files.contents(task.entry.location)
     if not (task.leads or syntax.names_something(data)):
         return None
     document = Document.of(data, task.entry.location)
@@ -95,5 +98,4 @@ def _reached(
     for entry in entries:
         location = entry.location
         if location not in read and any(map(is_of_names, observations.in_file(location))):
-            with open(location, "rb") as file:
-                yield InputFile(entry, Document.of(file.read(), location))
+            yield InputFile(entry, Document.of(regular_files.contents(location), location))

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Finding, Kind, register
-from namecheck.core.stamps import stamp_of
-from namecheck.project import settings as configuration
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.reach import leading, scan
 from namecheck.project.removed_api import reported
 from namecheck.project.settings import Settings
-from namecheck.project.tasks import Entry, Outcome, Task, reason_of
+from namecheck.project.tasks import Entry, Outcome, Task
+from namecheck.project.walk import Walk
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -63,99 +62,6 @@ class Result:
             self.files + addition.files,
             self.unparsed + addition.unparsed,
         )
-
-
-class Walk:
-    """The files under some paths, each with the settings of its nearest pyproject.toml.
-
-    `adjust` overrides the settings of a file by the command line's options. Raises `SettingsError`.
-    Paths that do not exist are collected in `missing`.
-    """
-
-    def __init__(self, adjust: Callable[[Settings], Settings] = lambda settings: settings) -> None:
-        self._adjust = adjust
-        self._directories: set[tuple[int, int]] = set()
-        self._files: set[str] = set()
-        self.missing: list[str] = []
-
-    def entries(self, paths: Sequence[str]) -> list[Entry]:
-        """The files to check, in the order of a walk from the root, whatever the order of paths.
-
-        Files that are paths themselves keep the spelling of the path, the shortest of several.
-        """
-        entries: list[Entry] = []
-        for path in sorted(set(paths), key=_precedence) if len(paths) > 1 else paths:
-            self._path(path, entries)
-        if len(paths) > 1:
-            entries.sort(key=lambda entry: entry.location.split(os.sep))
-        return entries
-
-    def _path(self, path: str, entries: list[Entry]) -> None:
-        whole = os.path.abspath(path)
-        if os.path.isdir(path):
-            self._directory(path, whole, self._adjust(configuration.above(path)), entries)
-        elif not os.path.lexists(path):
-            self.missing.append(path)
-        else:
-            settings = self._adjust(configuration.above(os.path.dirname(path) or "."))
-            self._file(path, whole, settings, entries, explicit=True)
-
-    def _file(
-        self,
-        path: str,
-        whole: str,
-        settings: Settings,
-        entries: list[Entry],
-        *,
-        explicit: bool = False,
-    ) -> None:
-        if whole in self._files:
-            return
-        self._files.add(whole)
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            entry = Entry(path, whole, settings, explicit=explicit, refusal=reason_of(error))
-        else:
-            entry = Entry(path, whole, settings, status.st_size, explicit, stamp=stamp_of(status))
-        entries.append(entry)
-
-    def _directory(self, path: str, whole: str, settings: Settings, entries: list[Entry]) -> None:
-        try:
-            status = os.stat(path)
-            if (status.st_dev, status.st_ino) in self._directories:
-                return
-            self._directories.add((status.st_dev, status.st_ino))
-            with os.scandir(path) as listing:
-                children = sorted(listing, key=lambda child: child.name)
-        except OSError as error:
-            entries.append(Entry(path, whole, settings, refusal=reason_of(error)))
-            return
-        if any(child.name == "pyproject.toml" for child in children):
-            nearer = configuration.of_directory(path)
-            torch = configuration.torch_of_directory(path) if nearer is None else ""
-            settings = (
-                settings.over(torch=torch or None) if nearer is None else self._adjust(nearer)
-            )
-        below = "" if path == "." else os.path.join(path, "")
-        wholly = os.path.join(whole, "")
-        for child in children:
-            name = child.name
-            if os.path.isdir(child.path) if child.is_symlink() else child.is_dir():
-                if not settings.excludes(below + name):
-                    self._directory(below + name, wholly + name, settings, entries)
-            elif _may_be_source(child) and settings.takes(below + name):
-                self._file(below + name, wholly + name, settings, entries)
-
-
-def _precedence(path: str) -> tuple[bool, list[str], int, str]:
-    """Files come before directories, and outer directories before inner ones."""
-    return os.path.isdir(path), os.path.abspath(path).split(os.sep), len(path), path
-
-
-def _may_be_source(child: os.DirEntry[str]) -> bool:
-    """Whether it is a regular file or any link: a broken link is reported when it is read."""
-    return child.is_symlink() or child.is_file()
 
 
 def check(

@@ -20,6 +20,7 @@ from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
+from namecheck.core import regular_files
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.project import paths, records
 from namecheck.project.contents import Contents, digest, engine
@@ -415,8 +416,9 @@ def _settings(settings: Settings) -> bytes:
     """A digest of the settings that an outcome depends on: not those that filter findings."""
     python = repr(sys.version_info[:2])
     removed = repr(settings.removed_api)
+    followed = repr(regular_files.largest())
     tables = (text for _, text in settings.operator_tables())
-    values = settings.semantics.value, settings.attributes, removed, python, *tables
+    values = settings.semantics.value, settings.attributes, removed, followed, python, *tables
     return digest(engine(), *(word.encode("utf-8", "replace") for word in values))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from namecheck.core import stamps
+from namecheck.core import regular_files, stamps
 from namecheck.project.paths import relative
 
 _FOLDER: Final = b"folder"
@@ -56,17 +56,19 @@ class Contents:
         return stamps.youngest(stamps.stamp(location)) < self._begun
 
     def stamps(self) -> Iterable[tuple[str, str, bytes]]:
-        """Location, stamp and digest of each file whose stamp a later run can trust."""
+        """Location, stamp and digest of each file whose stamp a later run can trust.
+
+        A file that was too large to be read may not be so for a run with another limit.
+        """
         now = time.time_ns()
         for location, (stamp, digest) in self._seen.items():
-            if stamp and stamps.youngest(stamp) < now - stamps.YOUNG:
+            if stamp and digest and stamps.youngest(stamp) < now - stamps.YOUNG:
                 yield location, stamp, digest
 
 
 def _digest(location: str) -> bytes:
     try:
-        with open(location, "rb", buffering=0) as file:
-            return digest(file.readall())
+        return digest(regular_files.contents(location))
     except IsADirectoryError:
         return _FOLDER
     except OSError:

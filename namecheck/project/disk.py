@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from namecheck.core import regular_files
 from namecheck.core.dataclasses import dataclass, field
 
 
@@ -36,8 +37,7 @@ class OwnDisk:
 
     def contents(self, location: str) -> bytes:
         """The contents of a file; raises OSError."""
-        with open(location, "rb", buffering=0) as file:
-            return file.readall()
+        return regular_files.contents(location)
 
     def listing(self, folder: str) -> frozenset[str]:
         """The names in a folder, none where it cannot be read."""

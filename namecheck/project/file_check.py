@@ -15,13 +15,14 @@ from namecheck.core import syntax
 from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
 from namecheck.core.garbage import seldom_collected
+from namecheck.core.regular_files import reason_of
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Refused, Source
 from namecheck.project.disk import OWN, Disk
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments
-from namecheck.project.tasks import Entry, Outcome, reason_of
+from namecheck.project.tasks import Entry, Outcome
 
 # The interpreter is imported where it analyses: most files name nothing, and are not analysed.
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
-from namecheck.core import syntax
+from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import replace
 from namecheck.core.findings import Finding, Kind, Place, register
 from namecheck.core.syntax import Refused
@@ -148,8 +148,7 @@ def is_excluded(location: str, settings: Settings) -> bool:
 
 def _comments_in(location: str) -> Comments | None:
     try:
-        with open(location, "rb") as file:
-            data = file.read()
+        data = regular_files.contents(location)
         return Comments.of(syntax.parse(data, location)) if b"namecheck:" in data else None
     except (OSError, Refused):
         return None

@@ -15,11 +15,12 @@ from functools import cache
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.regular_files import reason_of
 from namecheck.project import records, units, workers
 from namecheck.project.cluster import Cluster, ClusterError
 from namecheck.project.disk import OWN
 from namecheck.project.file_check import Checker, is_silent
-from namecheck.project.tasks import Outcome, Task, reason_of
+from namecheck.project.tasks import Outcome, Task
 from namecheck.project.workers import Progress
 
 _ATTEMPTS: Final = 3

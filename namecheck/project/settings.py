@@ -14,8 +14,9 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.core import findings
+from namecheck.core import findings, regular_files
 from namecheck.core.dataclasses import dataclass, field, replace
+from namecheck.core.regular_files import reason_of
 from namecheck.core.semantics import Semantics
 from namecheck.report import formats
 
@@ -51,8 +52,9 @@ class Settings:
     without dimension names are parsed: all of them, none (``named``), or (``auto``) all but those
     of very large trees. `attributes` says which files are checked for dtypes and other attributes:
     those that name dimensions (``named``), or ``all`` that import torch. `torch` is the required
-    torch (``>=2.13``), by default that of the project's dependencies. `tables` has the texts of
-    `extend_operators`, each with its file, on a machine that does not have these files.
+    torch (``>=2.13``), by default that of the project's dependencies. Files of more bytes than
+    `max_file_size` are not checked. `tables` has the texts of `extend_operators`, each with its
+    file, on a machine that does not have these files.
     """
 
     root: str = "."
@@ -69,6 +71,7 @@ class Settings:
     attributes: str = "named"
     cache_dir: str | None = None
     torch: str = ""
+    max_file_size: int | None = None
     tables: tuple[tuple[str, str], ...] | None = None
 
     @property
@@ -175,10 +178,10 @@ def _bare(pattern: str) -> str:
 
 def _text(file: str) -> str:
     try:
-        with open(file, encoding="utf-8") as stream:
-            return stream.read()
-    except (OSError, UnicodeError) as error:
-        raise SettingsError(f"extend-operators: cannot read {file}: {_reason(error)}") from error
+        data = regular_files.contents(file)
+    except OSError as error:
+        raise SettingsError(f"extend-operators: cannot read {file}: {reason_of(error)}") from error
+    return _decoded(data, file)
 
 
 @cache
@@ -194,8 +197,30 @@ def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
     return operators.extended(extended)
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+def _decoded(data: bytes, path: str) -> str:
+    """The text of a TOML file, which may begin with a byte order mark; raises `SettingsError`."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        from namecheck.project.toml_lines import key_at
+
+        line = data.count(b"\n", 0, error.start) + 1
+        key = ".".join(key_at(data.decode("utf-8", "replace"), line))
+        where = f"{path}:{line}: {key}: " if key else f"{path}:{line}: "
+        raise SettingsError(f"{where}the byte 0x{data[error.start]:02x} is no UTF-8") from error
+
+
+def _parsed(data: bytes, path: str) -> dict[str, Any]:
+    """The contents of a TOML file; raises `SettingsError`."""
+    import tomllib
+
+    text = _decoded(data, path)
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"{path}: its values are nested too deeply") from error
 
 
 def parents(directory: str) -> Iterator[str]:
@@ -239,22 +264,21 @@ def torch_of_directory(directory: str) -> str:
     data = _contents(os.path.join(directory, "pyproject.toml"))
     if b"torch" not in data:
         return ""
-    import tomllib
-
     try:
-        return _torch_of(tomllib.loads(data.decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return _torch_of(_parsed(data, directory))
+    except SettingsError:
         return ""  # errors in a file without a namecheck section are not namecheck's to report
 
 
 def _contents(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return regular_files.contents(path)
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise SettingsError(f"{path}: {_reason(error)}") from error
+        if isinstance(error, PermissionError) and not os.access(os.path.dirname(path), os.X_OK):
+            return b""  # a walk tells of the folder
+        raise SettingsError(f"{path}: {reason_of(error)}") from error
 
 
 def project_root(directory: str) -> str:
@@ -267,32 +291,36 @@ def project_root(directory: str) -> str:
 
 def read(data: bytes, path: str) -> Settings | None:
     """The settings in one pyproject.toml, None without a section; raises `SettingsError`."""
-    import tomllib
-
-    try:
-        pyproject = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: {error}") from error
+    pyproject = _parsed(data, path)
     tool = pyproject.get("tool")
     section = tool.get("namecheck") if isinstance(tool, dict) else None
     if section is None:
         return None
     if not isinstance(section, dict):
-        raise SettingsError(f"{path}: [tool.namecheck] is a table of settings")
+        raise _at(data, path, "[tool.namecheck] is a table of settings")
     options: dict[str, Any] = {"root": os.path.dirname(path) or "."}
     options["torch"] = _torch_of(pyproject)
     for key, value in section.items():
         if key not in _READERS:
-            raise SettingsError(f"{path}: [tool.namecheck] has an unknown key '{key}'{_near(key)}")
+            unknown = f"[tool.namecheck] has an unknown key '{key}'{_near(key)}"
+            raise _at(data, path, unknown, key)
         try:
             options[key.replace("-", "_")] = _READERS[key](value)
         except ValueError as error:
-            raise SettingsError(f"{path}: [tool.namecheck] {key}: {error}") from error
+            raise _at(data, path, f"[tool.namecheck] {key}: {error}", key) from error
     files = options.get("extend_operators", ())
     if "cache_dir" in options:
         options["cache_dir"] = os.path.join(options["root"], options["cache_dir"])
     options["extend_operators"] = tuple(os.path.join(options["root"], file) for file in files)
     return Settings(**options)
+
+
+def _at(data: bytes, path: str, message: str, *keys: str) -> SettingsError:
+    """An error with the line of a key of our section."""
+    from namecheck.project.toml_lines import line_of
+
+    line = line_of(data.decode("utf-8-sig"), "tool", "namecheck", *keys)
+    return SettingsError(f"{path}:{line}: {message}")
 
 
 _WITHOUT_NAMES: Final = (2, 13)
@@ -354,6 +382,12 @@ def _string(value: Any) -> str:
     return value
 
 
+def _size(value: Any) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"a number of bytes is wanted, not {_shown(value)}")
+    return value
+
+
 def codes(words: Sequence[str]) -> tuple[str, ...]:
     """Words that each name a code, checked; raises ValueError for the first that does not."""
     try:
@@ -411,4 +445,5 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "attributes": _choice(ATTRIBUTES),
     "cache-dir": _string,
     "torch": _versions,
+    "max-file-size": _size,
 }

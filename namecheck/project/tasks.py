@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One file to check; `location` is absolute, `refusal` says why it cannot be opened.
+    """One file to check; `location` is absolute, `refusal` says why it cannot be read.
 
-    `stamp` is that of the file (`namecheck.core.stamps`) when the folder was read.
+    `stamp` is that of the file (`namecheck.core.stamps`) when the folder was read. A `linked` file
+    was reached through a link that nobody named: it is read, and never written.
     """
 
     path: str
@@ -26,6 +27,7 @@ class Entry(NamedTuple):
     explicit: bool = False
     refusal: str | None = None
     stamp: str = ""
+    linked: bool = False
 
 
 class Task(NamedTuple):
@@ -52,8 +54,3 @@ class Outcome:
     comments: Comments | None = None
     uses: Uses | None = None
     statistics: Statistics | None = None
-
-
-def reason_of(failure: OSError) -> str:
-    """The operating system's reason for an error."""
-    return failure.strerror or str(failure)

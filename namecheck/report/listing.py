@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from namecheck.core import syntax
+from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Fix
 from namecheck.core.refusals import Refusal
@@ -53,7 +53,7 @@ def reader(overlay: Mapping[str, bytes]) -> Reader:
     @cache
     def lines(filename: str) -> Sequence[str]:
         try:
-            data = overlay[filename] if filename in overlay else _bytes(filename)
+            data = overlay[filename] if filename in overlay else regular_files.contents(filename)
             return syntax.decode(data, filename).split("\n")
         except OSError:
             return ()
@@ -61,8 +61,3 @@ def reader(overlay: Mapping[str, bytes]) -> Reader:
             return data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
 
     return lines
-
-
-def _bytes(filename: str) -> bytes:
-    with open(filename, "rb") as file:
-        return file.read()

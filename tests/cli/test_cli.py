@@ -154,7 +154,7 @@ def test_wrong_settings(run: Run) -> None:
     Path("pyproject.toml").write_text("[tool.namecheck]\nselct = []\n")
     status, out, err = run("check", "good.py")
     assert (status, out) == (2, "")
-    assert "pyproject.toml: [tool.namecheck] has an unknown key 'selct'" in err
+    assert "pyproject.toml:2: [tool.namecheck] has an unknown key 'selct'" in err
 
 
 def test_select_and_ignore(run: Run) -> None:

@@ -135,7 +135,7 @@ def test_every_file_has_the_settings_of_its_nearest_section(tree: Tree) -> None:
 
 def test_settings_that_cannot_be_used_end_the_run(tree: Tree) -> None:
     tree({"a.py": "", "part/pyproject.toml": "[tool.namecheck]\nx = 1\n", "part/c.py": ""})
-    with pytest.raises(SettingsError, match=r"^part/pyproject\.toml: "):
+    with pytest.raises(SettingsError, match=r"^part/pyproject\.toml:2: "):
         paths(".")
 
 

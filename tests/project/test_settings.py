@@ -28,7 +28,7 @@ def test_all_keys() -> None:
         'semantics = "torch-2.12"\nselect = ["NC1"]\nignore = ["name-mismatch"]\n'
         'per-file-ignores = { "tests/*" = ["NC103"] }\ninclude = ["*.py"]\nexclude = ["gen"]\n'
         'extend-operators = ["ops.toml"]\noutput-format = "concise"\ncolor = "never"\n'
-        'syntax = "named"\n'
+        'syntax = "named"\nmax-file-size = 1000\n'
     ) == Settings(
         root="dir",
         semantics=Semantics.NATIVE,
@@ -41,6 +41,7 @@ def test_all_keys() -> None:
         output_format="concise",
         color="never",
         syntax="named",
+        max_file_size=1000,
     )
 
 
@@ -56,14 +57,43 @@ def test_all_keys() -> None:
         ("color = true", ["color: ", "auto, always, never", "true"]),
         ('per-file-ignores = ["a"]', ["per-file-ignores: "]),
         ('per-file-ignores = { a = ["x"] }', ["per-file-ignores: ", "no code 'x'"]),
-        ("select = [", ["pyproject.toml: "]),
+        ("max-file-size = true", ["max-file-size: ", "number of bytes", "true"]),
+        ("cache-dir = 1", ["cache-dir: ", "a string", "1"]),
     ],
 )
 def test_what_cannot_be_used_is_named(text: str, words: list[str]) -> None:
     message = refusal(text)
-    assert message.startswith("dir/pyproject.toml: ")
+    assert message.startswith("dir/pyproject.toml:2: [tool.namecheck] ")
     for word in words:
         assert word in message
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"[tool.namecheck]\nselect = [\n", "p.toml: Invalid value (at end of document)"),
+        (
+            b'[a]\nb = 1\n[tool.namecheck]\nselect = [\n  "\xff"]\n',
+            "p.toml:5: tool.namecheck.select: ",
+        ),
+        (b"# \xe9\n[tool.namecheck]\n", "p.toml:1: the byte 0xe9 is no UTF-8"),
+        (b"[tool]\nnamecheck = 3\n", "p.toml:2: [tool.namecheck] is a table"),
+        (b"tool.namecheck.ignore = 3\n", "p.toml:1: [tool.namecheck] ignore: "),
+        (b"[tool.namecheck]\n[tool.namecheck.per-file-ignores]\na = 1\n", "p.toml:2: "),
+        (b"tool = { namecheck = { color = 1 } }\n", "p.toml:1: [tool.namecheck] color: "),
+        (b"[tool.namecheck]\nselect = " + b"[" * 5000, "p.toml: "),
+        (b"[tool.namecheck]\nselect = " + b"1" * 5000, "p.toml: Exceeds the limit"),
+    ],
+)
+def test_an_error_has_its_line(data: bytes, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        settings.read(data, "p.toml")
+    assert str(caught.value).startswith(message)
+
+
+def test_a_byte_order_mark_is_accepted() -> None:
+    data = b'\xef\xbb\xbf[tool.namecheck]\nselect = ["NC1"]\n'
+    assert settings.read(data, "p.toml") == Settings(root=".", select=("NC1",))
 
 
 def test_the_section_is_a_table() -> None:

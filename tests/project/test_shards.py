@@ -16,6 +16,7 @@ from namecheck.core.findings import Finding
 from namecheck.interpreter.workspace import analysis
 from namecheck.project import Result, Walk
 from namecheck.project.cache import Cache
+from namecheck.project.settings import Settings
 from namecheck.project.shards import Shard
 from namecheck.project.tasks import Entry
 from tests.project.trees import random_tree
@@ -147,7 +148,7 @@ def test_the_outputs_put_together_are_that_of_the_whole(
 
 def test_shards_are_of_one_size_and_stay_so() -> None:
     drawn = random.Random(1)
-    settings = project.configuration.Settings()
+    settings = Settings()
     entries = [
         Entry(f"{number:04}.py", f"/p/{number:04}.py", settings, drawn.randrange(100_000))
         for number in range(600)
@@ -164,7 +165,7 @@ def test_shards_are_of_one_size_and_stay_so() -> None:
 
 
 def test_few_files_and_many_shards() -> None:
-    settings = project.configuration.Settings()
+    settings = Settings()
     entries = [Entry(f"{n}.py", f"/p/{n}.py", settings) for n in range(3)]
     members = [Shard(number + 1, 10).members(entries) for number in range(10)]
     assert sorted(location for one in members for location in one) == [

@@ -21,6 +21,7 @@ from namecheck.cli.console import (
     adjusted,
     listed,
     report_missing,
+    report_outward,
     standard_input,
 )
 from namecheck.cli.fixes import CheckRun
@@ -138,6 +139,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise Usage("--shard does not go with standard input")
     entries = walk.entries([path for path in paths if path != "-"])
     report_missing(walk.missing)
+    report_outward(walk.outward)
     with Progress(sys.stderr) as progress:
         cache = _cache(arguments, here)
         with _executor(arguments) as executor:

@@ -18,6 +18,7 @@ from namecheck.cli.console import (
     painter,
     print_lines,
     report_missing,
+    report_outward,
 )
 from namecheck.cli.verbs import Verb
 
@@ -61,6 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
     walk = project.Walk(lambda settings: _settings(settings, arguments))
     entries = walk.entries(arguments.paths)
     report_missing(walk.missing)
+    report_outward(walk.outward)
     if walk.missing and not entries and arguments.format == "text":
         return WRONG
     migrated = migration.migrate(

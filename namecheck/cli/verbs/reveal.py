@@ -58,9 +58,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> bytes:
+    from namecheck.core import regular_files
+
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return regular_files.contents(path)
     except OSError as error:
         raise Usage(f"cannot read {path}: {error.strerror}") from error
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final, TypeAlias
 
+from namecheck.core import regular_files
 from namecheck.core.syntax import Refused, Source, parse
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import ModuleImport
@@ -42,8 +43,7 @@ def below(folder: str) -> Finder:
         stem = os.path.join(folder, *name.split("."))
         for path in (os.path.join(stem, "__init__.py"), f"{stem}.py"):
             try:
-                with open(path, "rb") as file:
-                    return parse(file.read(), path)
+                return parse(regular_files.contents(path), path)
             except (OSError, Refused):
                 continue
         return None
