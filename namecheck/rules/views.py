@@ -242,9 +242,9 @@ def _guess(size: Size, unnamed: Name) -> Dim:
 
 
 def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
-    """Refuse sizes that cut an axis up and refill it, where they certainly make up the whole.
+    """Raise if a view certainly mixes elements of different positions of an axis.
 
-    The axis stays whole only if the sizes left of it, and those right of it, come from the dims
+    It does not only if the new sizes left of the axis, and those right of it, are products of sizes
     that were on that side before.
     """
     own = [part.ratio for part in parts]
@@ -264,10 +264,8 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
 
 def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
     """The number of elements in the first 0, 1, 2, … dims; empty if any size is unknown."""
-    known_ratios = [each for each in ratios if each is not None]
-    return (
-        list(accumulate(known_ratios, mul, initial=ONE)) if len(known_ratios) == len(ratios) else []
-    )
+    factors = [each for each in ratios if each is not None]
+    return list(accumulate(factors, mul, initial=ONE)) if len(factors) == len(ratios) else []
 
 
 def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
@@ -291,8 +289,9 @@ def _scrambled(word: str, parts: Sequence[_Part], sizes: Sequence[Size]) -> Cont
     new = Dims(tuple(map(new_dim, sizes)))
     return Contradiction(
         "NC115",
-        f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': it is cut up "
-        "and filled anew, for a view keeps the order of the elements.",
+        f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': a view keeps "
+        f"the order of the elements, so each new position of '{word}' has elements of several old "
+        "ones.",
         names=[word],
-        help=f"View it with '{word}' where it stands, then `transpose` or `permute`.",
+        help=f"Keep '{word}' in its place in the view, then `transpose` or `permute`.",
     )

@@ -52,7 +52,7 @@ def _in_place() -> frozenset[str]:
 def mentions_attributes(definition: ast.AST, cached: dict[ast.AST, bool]) -> bool:
     """Whether a definition has a word of `attribute_words`.
 
-    `cached` caches the cached for the definitions of the file.
+    `cached` has the answers for the definitions of the file so far.
     """
     answer = cached.get(definition)
     if answer is None:
