@@ -442,9 +442,10 @@ def join_dims(left: Dims, right: Dims) -> Dims:
 def _common(dims: Sequence[Dim], other_dims: Sequence[Dim], room: int) -> tuple[Dim, ...]:
     shared: list[Dim] = []
     for a, b in zip(dims, other_dims, strict=False):
-        if a.name != b.name or len(shared) == room:
+        either = join_dim(a, b)
+        if len(shared) == room or (a.name != b.name and either.name is UNKNOWN):
             break
-        shared.append(join_dim(a, b))
+        shared.append(either)
     return tuple(shared)
 
 

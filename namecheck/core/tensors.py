@@ -17,13 +17,32 @@ from namecheck.core.names import UNKNOWN, Name, Unknown
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One abstract tensor; `memory` is the order of its dims in memory."""
+    """One abstract tensor; `memory` is the order of its dims in memory.
+
+    `likely` are its dims if each unknown operand that it was computed from broadcasts to the known
+    ones (docs/semantics.md, "Likely dims"): for lints and readers, never for a finding that has to
+    be certain. None where the known `dims` say all.
+    """
 
     dims: Dims = OPEN
     dtype: DType = UNKNOWN
     device: Device = UNKNOWN
     layout: str | Unknown = UNKNOWN
     memory: Memory = UNKNOWN
+    likely: Dims | None = None
+
+    @property
+    def likeliest(self) -> Dims:
+        """The likely dims, which are the known ones where nothing else is likely."""
+        likely = self.likely
+        if likely is None or (not self.dims.open and self.dims.rank != likely.rank):
+            return self.dims
+        return likely
+
+    def brief(self) -> str:
+        """The dims for a reader: ``N C=3 ... _``, with a word after those that are only likely."""
+        likeliest = self.likeliest
+        return likeliest.brief() if likeliest == self.dims else f"{likeliest.brief()} (likely)"
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -106,12 +125,17 @@ SOME_NUMBERS: Final[Mapping[str, SomeNumber]] = MappingProxyType(
 
 def join(tensor: Tensor, other_tensor: Tensor) -> Tensor:
     """The least upper bound of both tensors."""
+    dims = join_dims(tensor.dims, other_tensor.dims)
+    likely: Dims | None = None
+    if tensor.likely is not None or other_tensor.likely is not None:
+        likely = join_dims(tensor.likeliest, other_tensor.likeliest)
     return Tensor(
-        join_dims(tensor.dims, other_tensor.dims),
+        dims,
         dtypes.join(tensor.dtype, other_tensor.dtype),
         devices.join(tensor.device, other_tensor.device),
         tensor.layout if tensor.layout == other_tensor.layout else UNKNOWN,
         tensor.memory if tensor.memory == other_tensor.memory else UNKNOWN,
+        None if likely == dims else likely,
     )
 
 
@@ -123,4 +147,8 @@ def covers(general_tensor: Tensor, specific_tensor: Tensor) -> bool:
         and general_tensor.layout in (UNKNOWN, specific_tensor.layout)
         and general_tensor.memory in (UNKNOWN, specific_tensor.memory)
         and covers_dims(general_tensor.dims, specific_tensor.dims)
+        and (
+            general_tensor.likely is None
+            or covers_dims(general_tensor.likely, specific_tensor.likeliest)
+        )
     )

@@ -154,7 +154,8 @@ def equated(tensor: Tensor, store: Store) -> Tensor:
     equations = of(store)
     if equations is None:
         return tensor
-    return replace(tensor, dims=_equated(tensor.dims, equations))
+    likely = None if tensor.likely is None else _equated(tensor.likely, equations)
+    return replace(tensor, dims=_equated(tensor.dims, equations), likely=likely)
 
 
 @lru_cache(maxsize=1024)

@@ -181,7 +181,7 @@ class DeclaredValues:
         device = held.tensor.device
         if device is UNKNOWN and declared.device is not None:
             device = declared.device
-        told = replace(held.tensor, dims=dims, dtype=dtype, device=device)
+        told = replace(held.tensor, dims=dims, dtype=dtype, device=device, likely=None)
         if told != held.tensor:
             origins = {**_origins(dims, written), **held.origins}
             if scope is not None:
@@ -197,10 +197,12 @@ class DeclaredValues:
         if not isinstance(value, TensorValue):
             return value
         held = joins.held(value, store)
-        dims = held.tensor.dims.mapped(partial(_outside, scope=scope))
-        if dims == held.tensor.dims:
-            return value
-        return self.interpreter.torch.tensor(replace(held.tensor, dims=dims), held.origins)
+        within = partial(_outside, scope=scope)
+        dims, likely = held.tensor.dims.mapped(within), held.tensor.likely
+        tensor = replace(held.tensor, dims=dims, likely=likely and likely.mapped(within))
+        return (
+            value if tensor == held.tensor else self.interpreter.torch.tensor(tensor, held.origins)
+        )
 
 
 def _outside(dim: Dim, scope: int) -> Dim:

@@ -481,7 +481,7 @@ def _refine_names(
     if dims.open or (dims.rank == len(names) and not dims.complete):
         told = Dims.of(*names) if dims.open else dims.rename(names)
         origins = {name: interpreter.place(right_node, "asserted here") for name in names if name}
-        named = replace(held, tensor=replace(held.tensor, dims=told), origins=origins)
+        named = replace(held, tensor=replace(held.tensor, dims=told, likely=None), origins=origins)
         joins.write(tensor, store, named)
 
 

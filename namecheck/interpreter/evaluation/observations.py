@@ -242,11 +242,11 @@ class Recorder:
     def reveals(self, source: Source) -> Iterator[Reveal]:
         """The dims of the tensor-valued expressions of a file."""
         for node, record in self.records(source):
-            dims = [seen.dims for seen in record.seen if isinstance(seen, Tensor)]
-            if dims:
+            tensors = [seen for seen in record.seen if isinstance(seen, Tensor)]
+            if tensors:
                 span = source.span(node)
-                text = " | ".join(dict.fromkeys(each.brief() for each in dims))
-                labels = {_labels(each) for each in dims}
+                text = " | ".join(dict.fromkeys(each.brief() for each in tensors))
+                labels = {_labels(each.dims) for each in tensors}
                 certain = labels.pop() if len(labels) == 1 and not record.unknown else None
                 yield Reveal(span, source.segment(span), text, certain)
 

@@ -175,7 +175,7 @@ def _on_tensors(
         return store.ledger.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
         return store.ledger.fresh("comparison", "bool")  # two kinds: irrelevant for tensors
-    args = [_number(value) for _, value in operands]
+    args = [_operand(value, store) for _, value in operands]
     return interpreter.torch.call(key, args, {}, node, store, frame, operands)
 
 
@@ -183,11 +183,15 @@ def _may_meet_tensor(value: Value) -> bool:
     """Whether a tensor's operator accepts the value, instead of leaving it to the other operand."""
     if isinstance(value, Const):
         return isinstance(value.value, (bool, int, float, complex))
+    if isinstance(value, External):
+        return not value.path.startswith("builtins.")
     return isinstance(value, (TensorValue, Opaque))
 
 
-def _number(value: Value) -> Value:
+def _operand(value: Value, store: Store) -> Value:
     """An operand; an unknown number is some number to a rule: it broadcasts and has no names."""
+    if isinstance(value, External):
+        return store.ledger.fresh("imported")  # `from config import EPS`
     known = SOME_NUMBERS.get(value.kind or "") if isinstance(value, Opaque) else None
     return value if known is None else Const(known)
 
@@ -206,7 +210,7 @@ def augmented(
     if isinstance(target, TensorValue) and key is not None:
         in_place = f"{key}_"
         if interpreter.torch.method(in_place) or in_place in interpreter.context.rows:
-            args = [_number(value) for _, value in operands]
+            args = [_operand(value, store) for _, value in operands]
             return interpreter.torch.call(in_place, args, {}, node, store, frame, operands)
     if isinstance(target, ListValue) and name == "Add":
         more = interpreter.iterate(operands[1][1], node, store, frame)

@@ -26,7 +26,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import guards, narrowing, python_operators
+from namecheck.interpreter.evaluation import guards, narrowing, python_operators, unpacking
 from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -153,6 +153,7 @@ class Statements:
     def _unpack(
         self, target_nodes: ast.Tuple | ast.List, value: Value, store: Store, frame: Frame
     ) -> None:
+        value = unpacking.ranked(self.interpreter, value, target_nodes, store, frame)
         content = self.interpreter.iterate(value, target_nodes, store, frame)
         star = next(
             (i for i, t in enumerate(target_nodes.elts) if isinstance(t, ast.Starred)), None

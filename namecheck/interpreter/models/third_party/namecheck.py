@@ -16,6 +16,6 @@ def reveal_names(interpreter: Interpreter, call: Call) -> Value:
     """``namecheck.reveal_names(x)`` adds a note with the inferred dims of a tensor."""
     value = call.argument(0)
     lowered = interpreter.torch.lower(value, call.store)
-    text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"
+    text = lowered.brief() if isinstance(lowered, Tensor) else "?"
     interpreter.note("NC090", text or "a scalar, without dims", call.node)
     return value

@@ -83,6 +83,8 @@ def lower(value: Value, store: Store, visits: _Visits | None = None) -> Any:
     """A value in the form that `infer` takes."""
     if isinstance(value, TensorValue):
         tensor = equalities.equated(joins.held(value, store).tensor, store)
+        if tensor.likely is not None and tensor.dims.complete:
+            tensor = replace(tensor, likely=None)  # nothing more is likely than is certain
         return device_values.resolved(tensor, store)
     if isinstance(value, Const):
         return value.value

@@ -36,9 +36,12 @@ from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
-from namecheck.interpreter.models.torch import conversion, origins
+from namecheck.interpreter.models.torch import conversion, likelihood, origins
+from namecheck.interpreter.models.torch.likelihood import Inputs
 
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
+# Contradictions that no run shows: like lints, they are reported of likely dims, too.
+_PATTERNS: Final = frozenset({"NC115"})
 # The attributes that modules have, too.
 _OF_MODULES: Final = frozenset({"requires_grad_"})
 
@@ -115,12 +118,20 @@ class TorchOperators:
         }
         inputs = (*lowered, *lowered_keywords.values())
         informed = all(map(_is_known, inputs))
+        likely = None
+        if not informed:
+            row = operators.row_of(row_key, interpreter.context.rows)
+            every_input = Inputs(lowered, lowered_keywords)
+            likely = likelihood.likely(
+                None if row is None else row.names, every_input, args, keyword_values, store
+            )
+            lowered, lowered_keywords = likelihood.certain(every_input)
+            inputs = (*lowered, *lowered_keywords.values())
         # The call may raise an error that is not reported: about names, or about sizes that do not
         # fit.
         interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
-        answer = self._infer(
-            operator, lowered, lowered_keywords, interpreter.torch_defaults.at(store)
-        )
+        defaults = interpreter.torch_defaults.at(store)
+        answer = self._infer(operator, lowered, lowered_keywords, defaults)
         recorder = interpreter.context.recorder
         if recorder is not None:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
@@ -136,6 +147,13 @@ class TorchOperators:
                     begun,
                 ),
             )
+        if likely is not None and answer.contradiction is None:
+            expected = self._infer(operator, likely.args, likely.keywords, defaults)
+            if expected.contradiction is None:
+                answer = likelihood.with_likely_answer(answer, expected)
+                lowered, lowered_keywords = likely
+            elif expected.contradiction.code in _PATTERNS:
+                answer = expected
         if answer.contradiction is not None:
             self._forget(keyword_values.get("out"), store)
             by_axes = any(map(_has_axes, inputs))

@@ -1,0 +1,49 @@
+"""Unpacking the shape of a tensor: ``b, t, d = x.shape`` says that `x` has three dims."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import ANY_DIM, Dims
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.provenance import OperatorResult
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, Value
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+# The queries for all sizes: ``x.shape``, ``x.size()``.
+_SHAPES: Final = frozenset({"shape", "size", "Tensor.size"})
+
+
+def ranked(
+    interpreter: Interpreter,
+    value: Value,
+    target_nodes: ast.Tuple | ast.List,
+    store: Store,
+    frame: Frame,
+) -> Value:
+    """The sizes of a tensor of unknown rank that are unpacked into so many targets.
+
+    After that the tensor has this rank, or the program has failed. Any other value is unchanged.
+    """
+    if not isinstance(value, Opaque) or any(
+        isinstance(target_node, ast.Starred) for target_node in target_nodes.elts
+    ):
+        return value
+    match value.key.provenance:
+        case OperatorResult(operator, ((address, Tensor() as tensor),)) if operator in _SHAPES:
+            tensor_value = TensorValue(address, Held(tensor))
+        case _:
+            return value
+    held = joins.held(tensor_value, store)
+    dims = held.tensor.dims
+    gap = len(target_nodes.elts) - dims.min_rank
+    if held.tensor != tensor or not dims.open or gap < 0:
+        return value
+    closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
+    joins.write(tensor_value, store, replace(held, tensor=replace(tensor, dims=closed)))
+    return interpreter.torch.call("shape", [tensor_value], {}, target_nodes, store, frame)
