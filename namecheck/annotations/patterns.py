@@ -209,14 +209,14 @@ def _item(written: str) -> Item:
     # A name may begin with an underscore only where it is ignored.
     mark, rest = marks[0], written[marks.end() :]
     if any(mark.count(each) > 1 for each in "#*?") or mark.count("_") > 1:
-        raise AnnotationError("one mark of each kind is enough")
+        raise AnnotationError("a mark is repeated")
     broadcast, anonymous = "#" in mark, "_" in mark or "?" in mark
     name, size = _name_and_size(rest) if rest else (None, None)
     if not rest and not anonymous:
         raise AnnotationError(f"a name has to follow '{mark}'")
     if "*" in mark:
         if size is not None:
-            raise AnnotationError("several dimensions have no one size")
+            raise AnnotationError("several dimensions have no common size")
         return Several(None if anonymous else name, broadcast and not anonymous)
     if anonymous:
         return Dimension()

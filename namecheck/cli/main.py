@@ -61,7 +61,7 @@ def _unrecognized(unknown_options: Sequence[str], verb_parser: argparse.Argument
 
     first = unknown_options[0]
     if verb_parser.prog.endswith((" run", " compare")) and first == "-c":
-        return "-c is no option: a finding has to stand in a file, so put the code into one"
+        return "-c is no option: findings have a place in a file, so write the code to one"
     options = verb_parser.format_usage().replace("[", " ").replace("]", " ").split()
     hint = near(first.partition("=")[0], options) if first.startswith("--") else ""
     return f"unrecognized arguments: {' '.join(unknown_options)}{hint}"

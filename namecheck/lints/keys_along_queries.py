@@ -1,11 +1,11 @@
-"""A vector named after the keys lies along the queries, or the other way round.
+"""A vector named after the keys is aligned with the queries, or the other way round.
 
 The scores of self-attention are a square: both dims have the name of the sequence. The operands
 tell which dim belongs to the queries, if the code calls one of them `q`, `query` or `queries` and
 the other `k`, `key` or `keys`. A vector with such a word in its name, such as `key_padding_mask`,
 belongs to the dim of the operand with that word. Along the other dim it raises no error, as both
 have the same size. The lint reports nothing where a name has both words, or none, or where one
-vector lies along both dims of the same scores.
+vector is aligned with both dims of the same scores.
 
 Bad:
 
@@ -182,8 +182,8 @@ class Lint(Listener):
         offset = square.names[::-1].index(mine) + 1
         finding = applied.finding(
             CODE,
-            f"'{role.called}' belongs to the {own}, but lies along the {against}: of the two dims "
-            f"{show_name(mine)} of {square.show()} it meets the one from '{wrong}'.",
+            f"'{role.called}' belongs to the {own}, but is aligned with the {against}: of the "
+            f"two dims {show_name(mine)} of {square.show()} it is at the one from '{wrong}'.",
             f"Align it with dim -{offset}, which comes from '{its}'.",
             (role.place, scores.place),
         )
@@ -267,7 +267,7 @@ def _from_each(applied: Applied, dims: Dims) -> list[tuple[Name, Name]]:
 
 
 def _laid(mine: Axis, opposite: Axis, square: Dims, vector: Dims) -> Axis | None:
-    """The one of the two dims of the scores that a vector lies along, if it is just one."""
+    """The one of the two dims of the scores that a vector is aligned with, if it is just one."""
     if not vector.complete or not square.complete:
         return None
     if sum(word(name) == mine.name for name in vector.names) != 1:

@@ -77,7 +77,7 @@ def _finding(source: Source, first_use: Node, operator: str, more_uses: int) -> 
     return Finding(
         CODE,
         f"torch 2.13 has no named tensors: {used} is used here{more}, and no "
-        "`namecheck.install()` is seen.",
+        "`namecheck.install()` is found.",
         source.filename,
         source.span(first_use),
         help="Call it where programs start, as `namecheck migrate` does; with `--to torch` that "

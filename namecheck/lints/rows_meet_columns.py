@@ -1,4 +1,4 @@
-"""The reduction of a square lies along the square's other dimension.
+"""The result of reducing one dimension of a square is aligned with the reduced dimension.
 
 `A.sum(1)` of a square `A` has one value for each row; `A / A.sum(1)` broadcasts them along the
 columns, because broadcasting aligns the last dimensions. Both have the same size, so no error is
@@ -96,7 +96,7 @@ class Lint(Listener):
                 finding = applied.finding(
                     CODE,
                     f"The result of reducing one dim {show_name(reduced.name)} of {square.show()} "
-                    "is aligned with the reduced dim, not with the other one: rows meet columns.",
+                    "is aligned with the reduced dim instead of the other one.",
                     "Keep the dim with `keepdim=True`.",
                     (reduced.place,),
                 )

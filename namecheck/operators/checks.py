@@ -100,7 +100,7 @@ def _check_column(column: str, cell: Any, shipped: bool) -> None:
     if column in WORDS and cell not in WORDS[column]:
         raise Fault(column, f"unknown word '{cell}'", WORDS[column])
     if column in ("relevance", "runtime") and not shipped:
-        raise Fault(column, "this column counts in the table of namecheck alone")
+        raise Fault(column, "this column applies only to the table of namecheck")
 
 
 def _check_forms(row: Mapping[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _check_forms(row: Mapping[str, Any]) -> None:
             raise Fault("forms", f"unknown form '{form}'", FORMS, "forms")
     for column, needed in _OF_FORMS.items():
         if column in row and not set(forms) & set(needed):
-            raise Fault(column, f"this column counts for the forms {' '.join(needed)} alone")
+            raise Fault(column, f"this column applies only to the forms {' '.join(needed)}")
     for letters in row.get("documented", ()):
         for form in letters:
             if form not in forms:

@@ -75,7 +75,7 @@ def read(text: str, filename: str, *, shipped: bool = False) -> dict[str, Operat
         if key != "operators":
             raise TableError(
                 f"{filename}:{_line_of(key, text)}: unknown key '{key}'; "
-                "the rows of operators stand under the line [operators]"
+                "the rows of operators belong under the line [operators]"
             )
     if not isinstance(cells, dict):
         raise TableError(

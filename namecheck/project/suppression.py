@@ -80,7 +80,7 @@ def _idle(
                 message = f"There is no {word} here to suppress."
                 yield _unused(comments, comment, message, word)
         if not comment.words:
-            yield _unused(comments, comment, "No code stands in the brackets.")
+            yield _unused(comments, comment, "The brackets contain no code.")
 
 
 def _unused(comments: Comments, comment: Suppression, message: str, *text: str) -> Finding:

@@ -22,7 +22,7 @@ def cross(input: Tensor, other: Tensor, dim: DimArgument = -1) -> Dims:
             "NC201",
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and "
             f"{sizes[1]}",
-            help="The vectors are of three elements each.",
+            help="Each vector has three elements.",
         )
     return unified
 

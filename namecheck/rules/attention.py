@@ -66,7 +66,7 @@ def _check_rank(dims: Dims, least: int, call: str, role: str) -> None:
     if dims.rank is not None and dims.rank < least:
         raise Contradiction(
             "NC207",
-            f"{call}: expected {role} of {least} dims at least, but got {show_rank(dims)}: "
+            f"{call}: expected {role} of at least {least} dims, but got {show_rank(dims)}: "
             f"{dims.show()}",
             help="The last two dims are rows and features.",
         )
@@ -97,7 +97,7 @@ def multihead_attention(
             raise Contradiction(
                 "NC207",
                 f"{call}: expected {role} of 2 or 3 dims, but got {dims.rank}: {dims.show()}",
-                help="Batch, rows and features, in the order that `batch_first` tells.",
+                help="Batch, rows and features, in the order that `batch_first` sets.",
             )
     widths = (embed_dim, embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim)
     for dims, role, width in zip((q, k, v), ("query", "key", "value"), widths, strict=True):

@@ -205,15 +205,15 @@ def check_one(
     if (by_label or axes) and clash(a, b, of_a, of_b):
         raise Contradiction(
             "NC101",
-            f"{call}: {what} are one dimension, but they are {naming.show_name(a.name)} and "
-            f"{naming.show_name(b.name)}.",
+            f"{call}: {what} must be the same dimension, but they are "
+            f"{naming.show_name(a.name)} and {naming.show_name(b.name)}.",
             names=[str(naming.word(a.name)), str(naming.word(b.name))],
             help="Transpose one of the tensors, or give another one.",
         )
     if agree(a.size, b.size) is Answer.NO:
         raise Contradiction(
             "NC202",
-            f"{call}: {what} are of one size, but they have sizes {a.size} and {b.size}.",
+            f"{call}: {what} must have the same size, but have sizes {a.size} and {b.size}.",
             names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
             help="The sizes must be equal.",
         )

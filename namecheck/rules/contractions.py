@@ -89,7 +89,7 @@ def check_axes(a: Dim, b: Dim) -> None:
             f"Dim {naming.show_name(a.name)} is contracted with dim "
             f"{naming.show_name(b.name)}, but they are different axes.",
             names=words(a, b),
-            help="Transpose one of the operands, so that one axis meets itself.",
+            help="Transpose one of the operands, so that each axis is contracted with itself.",
         )
 
 

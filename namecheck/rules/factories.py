@@ -62,7 +62,7 @@ def sized(size: Sizes) -> Dims:
             "NC209",
             f"Trying to create tensor with negative dimension {negative}: "
             f"[{', '.join('?' if extent is UNKNOWN else str(extent) for extent in size)}]",
-            help="Sizes are not negative.",
+            help="A size must not be negative.",
         )
     return Dims(tuple(map(new_dim, size)))
 

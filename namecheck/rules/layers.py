@@ -160,7 +160,7 @@ def _not_bags(reason: str, dims: Dims) -> Contradiction:
     return Contradiction(
         "NC207",
         f"embedding_bag(): {reason}, but got Tensor of dims {dims.show()}",
-        help="Bags are the rows of a matrix, or parts of a vector that `offsets` tells.",
+        help="Bags are the rows of a matrix, or parts of a vector, which start at `offsets`.",
     )
 
 

@@ -147,8 +147,8 @@ def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unkn
     if dims.rank != classes.rank + 1:
         raise Contradiction(
             "NC207",
-            f"{call}: a target of dims {classes.show()} has no place in an input of dims "
-            f"{dims.show()}: it has all of them but the classes, dim 1",
+            f"{call}: a target of dims {classes.show()} does not fit an input of dims "
+            f"{dims.show()}: it needs all of them except the classes, dim 1",
             help="Dim 1 of the input is the classes; the target has the other dims.",
         )
     place = _class_place(dims)

@@ -97,7 +97,7 @@ def logsumexp(
         raise Contradiction(
             "NC201",
             f"output with shape [] doesn't match the broadcast shape {ones}",
-            help="Tell the dimensions to reduce over.",
+            help="Give the dimensions to reduce over.",
         )
     return removes_dimensions(input, dim, keepdim)
 
@@ -203,7 +203,7 @@ def check_square(dims: Dims, operator: str) -> None:
             "NC201",
             f"{operator}: A must be batches of square matrices, but they are {rows.size} by "
             f"{columns.size} matrices",
-            help="Rows and columns of a square matrix are of one size.",
+            help="A square matrix has as many rows as columns.",
         )
 
 

@@ -98,8 +98,8 @@ def test_other_spellings_of_one_pattern(text: str, plain: str) -> None:
         ("1x", "'1x' in \"1x\": no name, number or expression"),
         ("=4", "'=4' in \"=4\": '' is no name"),
         ("#", "'#' in \"#\": a name has to follow '#'"),
-        ("**a", "'**a' in \"**a\": one mark of each kind is enough"),
-        ("*4", "'*4' in \"*4\": several dimensions have no one size"),
+        ("**a", "'**a' in \"**a\": a mark is repeated"),
+        ("*4", "'*4' in \"*4\": several dimensions have no common size"),
         ("*a b ...", "'*a' and '...' in \"*a b ...\": only one item can stand for several"),
     ],
 )

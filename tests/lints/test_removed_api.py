@@ -26,7 +26,7 @@ def found(text: str, torch: str = ">=2.13") -> list[str]:
 
 def test_it_is_told_once_for_a_file() -> None:
     told = "torch 2.13 has no named tensors: `refine_names` is used here, and at 1 more place here"
-    assert found(USES) == [f"3: {told}, and no `namecheck.install()` is seen."]
+    assert found(USES) == [f"3: {told}, and no `namecheck.install()` is found."]
 
 
 def test_it_is_off_by_default() -> None:

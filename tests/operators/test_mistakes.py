@@ -83,15 +83,15 @@ def test_the_row_itself_is_right() -> None:
         ),
         (
             f'{ROW}, relevance = "attributes"',
-            "column 'relevance': this column counts in the table of namecheck alone",
+            "column 'relevance': this column applies only to the table of namecheck",
         ),
         (
             f'{ROW}, inplace = "becomes"',
-            "column 'inplace': this column counts for the forms i j alone",
+            "column 'inplace': this column applies only to the forms i j",
         ),
         (
             'forms = "f", names = "unknown", out = "keeps"',
-            "column 'out': this column counts for the forms o alone",
+            "column 'out': this column applies only to the forms o",
         ),
         (
             f'{ROW}, documented = {{ i = "None" }}',

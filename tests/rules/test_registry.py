@@ -101,9 +101,13 @@ def test_a_file_that_cannot_be_imported_ends_the_run(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('names = "fourier"', 'names = "furier"', "there is no rule 'furier'"),
+        ('names = "fourier"', 'names = "furier"', "column 'names': there is no rule 'furier'"),
         ('dtype = "complex"', 'dtype = "complex("', "column 'dtype': 'complex(' breaks off"),
-        ('dtype = "complex"', 'dtypes = "complex"', "the row does not parse: "),
+        (
+            'dtype = "complex"',
+            'dtypes = "complex"',
+            "column 'dtypes': there is no column 'dtypes'; did you mean 'dtype'?; the columns are",
+        ),
         ('params = "input:', 'params = "1:', "column 'params': '1' is not a parameter"),
         ('params = "input:', "params = input:", "the row does not parse: "),
     ],
@@ -128,8 +132,8 @@ def test_a_mistake_in_a_shipped_row_ends_the_run(
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ("pointwise", "operator 'abs': there is no rule 'keeps_input_names'"),
-        ("fourier", "operator 'fft.fft': there is no rule 'fourier'"),
+        ("pointwise", ": column 'names': there is no rule 'keeps_input_names'"),
+        ("fourier", "operator 'fft.fft': column 'names': there is no rule 'fourier'"),
     ],
 )
 def test_a_file_that_is_missing_ends_the_run(copy: Path, section: str, message: str) -> None:

@@ -286,4 +286,4 @@ def test_code_on_the_command_line(folder: Path) -> None:
     finished = run(folder, "-c", "print(1)")
     assert finished.returncode == 2
     assert finished.stderr.startswith("usage: namecheck run ")
-    assert "-c is no option: a finding has to stand in a file" in finished.stderr
+    assert "-c is no option: findings have a place in a file" in finished.stderr

@@ -58,7 +58,7 @@ def _hook(module: ModuleType) -> Iterator[Patch]:
         except (AttributeError, ImportError) as error:
             warnings.warn(
                 f"namecheck does not know torch.compile of torch {torch.__version__} ({error}): "
-                "compiled functions neither check names nor give them",
+                "compiled functions neither check names nor set them",
                 UntestedTorchWarning,
                 stacklevel=2,
             )
