@@ -10,6 +10,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.names import UNKNOWN
 from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.joins import Both, Joiner, caught_up, entries, held, items
+from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.store import Store, changed_keys
 from namecheck.interpreter.domain.values import (
     Const,
@@ -105,8 +106,14 @@ def _joined(contents: Sequence[Any], chain: Sequence[Joiner]) -> Any:
     return content
 
 
-def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
-    """A layer over a store that covers each state between the writes in a log."""
+def at_any_time(
+    base: Store, log: Sequence[tuple[Hashable, Any]], stretch: Stretch | None = None
+) -> Store:
+    """A layer over a store that covers each state between the writes in a log.
+
+    What the `stretch` has made, and put into nothing that was there before, is left out: nothing
+    after it can look at that.
+    """
     layer = base.fork()
     joiner = Joiner(layer, layer)
     mutable = {key.address for key, _ in log if isinstance(key, Written)}
@@ -114,11 +121,14 @@ def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
     for key, content in log:
         if not isinstance(key, (Fact, Written)):
             writes.setdefault(key, {})[id(content)] = content
-    for key, contents in writes.items():
+    contents_of: CellContents = {key: tuple(contents.values()) for key, contents in writes.items()}
+    if stretch is not None:
+        contents_of = stretch.without_garbage(contents_of)
+    for key, contents in contents_of.items():
         joined = base.get(key, _MISSING)
         if joined is _MISSING:
             joined = base.initial(key, _MISSING)
-        for content in contents.values():
+        for content in contents:
             joined = content if joined is _MISSING else joiner.cell(joined, content)
         if key in mutable and not isinstance(key, Picked):
             layer.mutate(key, None, joined, layer.ledger.new())

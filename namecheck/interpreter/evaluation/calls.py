@@ -12,6 +12,7 @@ from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
+from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -43,6 +44,7 @@ from namecheck.interpreter.domain.values import (
     has_failed,
 )
 from namecheck.interpreter.evaluation import circumstances
+from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
@@ -357,8 +359,9 @@ class Calls:
         """Run the body with these arguments, and join the results of its paths."""
         interpreter = self.interpreter
         interpreter.definitions.called.add(function.node)
+        moment = interpreter.moment()
         environment = Environment(
-            self.interpreter.new_address(),
+            interpreter.new_address(),
             function.node,
             function.environment,
             function.cls,
@@ -380,7 +383,7 @@ class Calls:
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
-            result = self._return(returns, environment, call.store)
+            result = self._return(returns, environment, call.store, moment)
         else:
             result = interpreter.fresh("result")
         return interpreter.declarations.result(function, environment, told, result, call.store)
@@ -475,20 +478,51 @@ class Calls:
             return [*frame.returns, *((end, NONE) for end in ends)]
 
     def leave_function(
-        self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
+        self,
+        returns: list[tuple[Store, Value]],
+        environment: Environment,
+        store: Store,
+        moment: Moment,
     ) -> None:
         """Write the changes of the paths through a function to the caller's store."""
         own = (
             None if environment.number in self.interpreter.context.ledger.captured else environment
         )
-        store.absorb(merges.merge(store, [end for end, _ in returns], without=own))
+        cells = merges.merge(store, [end for end, _ in returns], without=own)
+        roots = [value for _, value in returns] + self.interpreter.definitions.since(moment)
+        store.absorb(moment.stretch.without_garbage(cells, roots))
+
+    def stretch(self) -> Stretch:
+        """The stretch of the analysis that begins here."""
+        context = self.interpreter.context
+        return Stretch(range(context.ledger.new(), context.ledger.block.stop), context.numbering)
+
+    def moment(self) -> Moment:
+        """The present moment of the analysis."""
+        definitions = self.interpreter.definitions
+        return Moment(self.stretch(), len(definitions.functions), len(definitions.classes))
+
+    def swept(self, store: Store, base: Store, moment: Moment) -> Store:
+        """A path from `base`, without what was made since a moment and nothing leads to."""
+        cells = store.changes_since(base)
+        roots = self.interpreter.definitions.since(moment)
+        kept = moment.stretch.without_garbage(cells, roots)
+        if kept is cells:
+            return store
+        clean = base.fork()
+        clean.absorb(kept)
+        return clean
 
     def _return(
-        self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
+        self,
+        returns: list[tuple[Store, Value]],
+        environment: Environment,
+        store: Store,
+        moment: Moment,
     ) -> Value:
         """Write the changes of the paths to the caller's store; the union of their results."""
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
-        self.leave_function(returns, environment, store)
+        self.leave_function(returns, environment, store, moment)
         outcomes: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(outcomes):

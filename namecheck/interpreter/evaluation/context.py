@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, Protocol, TypeAlias
@@ -10,6 +11,8 @@ from typing import Final, Protocol, TypeAlias
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.reachability import Stretch
+from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.scopes import ScopeInfo
 from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.domain.values import ClassValue, Environment, FunctionValue
@@ -57,15 +60,16 @@ class Context:
     """The inputs of one analysis; none is ever replaced.
 
     `rows` is the table of operators, `files` has the facts about the files. A `recorder` receives
-    the value of every expression. `ledger` numbers the objects that the analysis makes.
-    `inferences` caches the answers of the rules, also for further analyses with the same table and
-    semantics.
+    the value of every expression. `ledger` numbers the objects that the analysis makes, and
+    `numbering` finds these numbers in values. `inferences` caches the answers of the rules, also
+    for further analyses with the same table and semantics.
     """
 
     semantics: Semantics
     rows: Mapping[str, Operator]
     files: FileFacts
     ledger: Ledger
+    numbering: Numbering
     recorder: Recorder | None
     inferences: Inferences
 
@@ -173,6 +177,15 @@ class Progress:
             self.unknowns, self.errors = unknowns, errors
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment of an analysis: the stretch that begins, and how many definitions there were."""
+
+    stretch: Stretch
+    functions: int
+    classes: int
+
+
 @dataclass(slots=True)
 class Definitions:
     """The functions and classes that the program has defined so far.
@@ -183,3 +196,8 @@ class Definitions:
     functions: dict[ast.AST, FunctionValue] = field(default_factory=dict)
     classes: list[ClassValue] = field(default_factory=list)
     called: set[ast.AST] = field(default_factory=set)
+
+    def since(self, moment: Moment) -> list[FunctionValue | ClassValue]:
+        """What was defined after a moment; it may be called long after it has gone."""
+        new_functions = itertools.islice(self.functions.values(), moment.functions, None)
+        return [*new_functions, *self.classes[moment.classes :]]

@@ -92,13 +92,14 @@ class Generators:
             layer.set(key, _appended(layer.get(key, ()), item, layer))
             return [layer]
 
+        moment = self.interpreter.moment()
         ends = self.run(generator, each, node, store, frame)
         if ends is None:
             self.abandon(generator, store)
             return Repeated(self.interpreter.fresh("item"))
         if not ends:
             raise PathEnds
-        self.interpreter.leave_function(ends, generator.environment, store)
+        self.interpreter.leave_function(ends, generator.environment, store, moment)
         content: Content = store.get(key, ())
         return content
 

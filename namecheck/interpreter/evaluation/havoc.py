@@ -119,9 +119,10 @@ class Havoc:
         receiver = [function_value.receiver] if isinstance(function_value, BoundMethod) else []
         with self.interpreter.findings.silenced():
             for _ in range(_CALLS):
+                stretch = self.interpreter.stretch()
                 with self.interpreter.context.ledger.logging() as log:
                     self._call(function, receiver, store.fork(), frame)
-                store.absorb(merges.at_any_time(store, log).changes_since(store))
+                store.absorb(merges.at_any_time(store, log, stretch).changes_since(store))
 
     def _call(
         self,

@@ -15,6 +15,7 @@ from namecheck.core.findings import Facts, Place
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.scopes import ScopeInfo
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -26,7 +27,13 @@ from namecheck.interpreter.domain.values import (
     Repeated,
     Value,
 )
-from namecheck.interpreter.evaluation.context import Budget, Context, Definitions, Progress
+from namecheck.interpreter.evaluation.context import (
+    Budget,
+    Context,
+    Definitions,
+    Moment,
+    Progress,
+)
 from namecheck.interpreter.evaluation.events import Listeners
 from namecheck.interpreter.evaluation.findings import CurrentFile, Findings
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Call, Frame, Guard
@@ -313,9 +320,22 @@ class Interpreter(Protocol):
         """Evaluate a call expression."""
 
     def leave_function(
-        self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
+        self,
+        returns: list[tuple[Store, Value]],
+        environment: Environment,
+        store: Store,
+        moment: Moment,
     ) -> None:
         """Write the changes of the paths through a function to the caller's store."""
+
+    def stretch(self) -> Stretch:
+        """The stretch of the analysis that begins here."""
+
+    def moment(self) -> Moment:
+        """The present moment of the analysis."""
+
+    def swept(self, store: Store, base: Store, moment: Moment) -> Store:
+        """A path from `base`, without what was made since a moment and nothing leads to."""
 
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame

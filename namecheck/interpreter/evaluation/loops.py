@@ -15,6 +15,7 @@ from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Generator, Repeated, Value
 from namecheck.interpreter.evaluation import circumstances, narrowing
+from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.frames import EarlyExits, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -46,15 +47,16 @@ class Loops:
 
     def over(self, loop: ast.For | ast.AsyncFor, store: Store, frame: Frame) -> list[Store]:
         """``for target in items``."""
+        moment = self.interpreter.moment()
         value = self.interpreter.evaluate(loop.iter, store, frame)
         generator = self.interpreter.unasked_generator(value, loop.iter, store, frame)
         if generator is not None:
-            ends = self._of_generator(loop, generator, store, frame)
+            ends = self._of_generator(loop, generator, store, frame, moment)
             if ends is not None:
                 return ends
         content = self.interpreter.iterate_any(value, loop.iter, store, frame)
         if not isinstance(content, Repeated) and len(content) <= self.limit(frame):
-            return self._each(loop, content, store, frame)
+            return self._each(loop, content, store, frame, moment)
 
         def enter(layer: Store) -> list[Store]:
             item = joins.pick(content, self.interpreter.new_address(), layer)
@@ -62,7 +64,7 @@ class Loops:
             return [layer]
 
         certain = not isinstance(content, Repeated)
-        return self._to_rest(loop, enter, lambda layer: [layer], store, frame, certain)
+        return self._to_rest(loop, enter, lambda layer: [layer], store, frame, certain, moment)
 
     def _of_generator(
         self,
@@ -70,6 +72,7 @@ class Loops:
         generator: Generator,
         store: Store,
         frame: Frame,
+        moment: Moment,
     ) -> list[Store] | None:
         """Run the body at each yield of a generator; None where the generator is not followed.
 
@@ -93,7 +96,7 @@ class Loops:
             return None
         ends = [end for end, _ in returns]
         ends = self.interpreter.execute(loop.orelse, ends, frame) if ends else []
-        return self._tidy([*ends, *broken], store)
+        return self._tidy([*ends, *broken], store, moment, frame)
 
     def _each(
         self,
@@ -101,10 +104,12 @@ class Loops:
         elements: Sequence[Value],
         store: Store,
         frame: Frame,
+        moment: Moment,
     ) -> list[Store]:
         """Run the body once for every item."""
         broken: list[Store] = []
         stores = [store]
+        first_round = self.interpreter.moment()
         for item in elements:
             self.interpreter.budget.spend(len(loop.body))
             entered = []
@@ -113,16 +118,27 @@ class Loops:
                 self.interpreter.bind(loop.target, item, fork, frame)
                 entered.append(fork)
             stores = self._body(loop.body, entered, broken, frame)
-            stores = self._tidy(stores, store)
+            stores = self._tidy(stores, store, first_round, frame)
             if not stores:
                 break
         ends = self.interpreter.execute(loop.orelse, stores, frame) if stores else []
-        return self._tidy([*ends, *broken], store)
+        return self._tidy([*ends, *broken], store, moment, frame)
 
-    def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
-        """Merge paths without differences, and keep the number of layers low."""
+    def _tidy(self, stores: list[Store], base: Store, moment: Moment, frame: Frame) -> list[Store]:
+        """Merge paths without differences, and keep the numbers of layers and of cells low."""
+        stores = self._swept(stores, base, moment, frame)
         stores = merges.few(base, stores, self.interpreter.budget.paths)
         return [store.flattened(base) if store is not base else store for store in stores]
+
+    def _swept(self, stores: list[Store], base: Store, moment: Moment, frame: Frame) -> list[Store]:
+        """The paths, without what the loop has made and left behind.
+
+        Who runs a generator may hold what it makes meanwhile: there nothing is left behind.
+        """
+        if self.interpreter.scope(frame.environment.scope).generator:
+            return stores
+        sweep = self.interpreter.swept
+        return [sweep(store, base, moment) if store is not base else store for store in stores]
 
     def _body(
         self,
@@ -144,6 +160,7 @@ class Loops:
 
     def during(self, loop: ast.While, store: Store, frame: Frame) -> list[Store]:
         """``while test``: followed while the test certainly holds, then run to the fixed point."""
+        moment = self.interpreter.moment()
         broken: list[Store] = []
         stores = [store]
         for _ in range(self.limit(frame)):
@@ -152,16 +169,16 @@ class Loops:
                 fork = layer.fork()
                 holds, fails = narrowing.decide(self.interpreter, loop.test, fork, frame)
                 if holds and fails:
-                    return self._unknown_while(loop, stores, broken, store, frame)
+                    return self._unknown_while(loop, stores, broken, store, frame, moment)
                 going.extend(holds)
                 broken.extend(self.interpreter.execute(loop.orelse, fails, frame))
             if not going:
-                return self._tidy(broken, store)
+                return self._tidy(broken, store, moment, frame)
             self.interpreter.budget.spend(len(loop.body))
-            stores = self._tidy(self._body(loop.body, going, broken, frame), store)
+            stores = self._tidy(self._body(loop.body, going, broken, frame), store, moment, frame)
             if not stores:
-                return self._tidy(broken, store)
-        return self._unknown_while(loop, stores, broken, store, frame)
+                return self._tidy(broken, store, moment, frame)
+        return self._unknown_while(loop, stores, broken, store, frame, moment)
 
     def _unknown_while(
         self,
@@ -170,6 +187,7 @@ class Loops:
         broken: list[Store],
         base: Store,
         frame: Frame,
+        moment: Moment,
     ) -> list[Store]:
         def test(layer: Store, truth: bool) -> list[Store]:
             holds, fails = narrowing.decide(self.interpreter, loop.test, layer, frame)
@@ -183,8 +201,9 @@ class Loops:
             entry,
             frame,
             False,
+            moment,
         )
-        return self._tidy([*ends, *broken], base)
+        return self._tidy([*ends, *broken], base, moment, frame)
 
     def _to_rest(
         self,
@@ -194,6 +213,7 @@ class Loops:
         store: Store,
         frame: Frame,
         certain: bool,
+        moment: Moment,
     ) -> list[Store]:
         """Run the body on its first and second state, then widen to the fixed point."""
         interpreter = self.interpreter
@@ -214,7 +234,7 @@ class Loops:
         if states:
             rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
             exits = interpreter.execute(any_loop.orelse, leave(rest.fork()), frame)
-        return self._tidy([*exits, *broken], store)
+        return self._tidy([*exits, *broken], store, moment, frame)
 
     def _once(
         self,
@@ -224,7 +244,10 @@ class Loops:
         broken: list[Store],
         frame: Frame,
     ) -> list[Store]:
-        return self._body(body, enter(store.fork()), broken, frame)
+        """Run the body once; the paths that reach its end."""
+        moment = self.interpreter.moment()
+        ends = self._body(body, enter(store.fork()), broken, frame)
+        return self._swept(ends, store, moment, frame)
 
     def _widen(
         self,

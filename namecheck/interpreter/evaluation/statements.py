@@ -425,6 +425,7 @@ class Statements:
         """
         progress = self.interpreter.progress
         unknowns = progress.unknowns
+        stretch = self.interpreter.stretch()
         frame.guards += new_guards
         try:
             with progress.raising() as raised, self.interpreter.context.ledger.logging() as log:
@@ -435,7 +436,7 @@ class Statements:
         progress.errors.update(escaping)
         if not raised and progress.unknowns == unknowns:
             return ends, None, raised
-        return ends, merges.at_any_time(store, log), raised
+        return ends, merges.at_any_time(store, log, stretch), raised
 
     def _try(self, try_node: ast.Try, store: Store, frame: Frame) -> list[Store]:
         if not try_node.finalbody:

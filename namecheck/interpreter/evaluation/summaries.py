@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.interpreter.domain.reachability import reachable
 from namecheck.interpreter.domain.recordings import OWN, Recording
 from namecheck.interpreter.domain.renaming import (
     NotRenamable,
@@ -39,7 +40,6 @@ from namecheck.interpreter.domain.values import (
     TorchModule,
     TupleValue,
     Value,
-    newest,
 )
 from namecheck.interpreter.evaluation.circumstances import Answers, Circumstances, root
 from namecheck.interpreter.evaluation.frames import Call, PathEnds
@@ -59,7 +59,7 @@ class CallSummaries:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
-        self._numbering = Numbering(interpreter.context.ledger.block)
+        self._numbering = interpreter.context.numbering
         self._known: dict[Hashable, list[_Summary]] = {}
         # How often each function was run, and how often a summary was applied instead.
         self._runs: Counter[ast.AST] = Counter()
@@ -286,40 +286,20 @@ class _Summary:
     def _reachable(self, numbering: Numbering) -> _Effects:
         """The effects of the call, without objects that nothing refers to any more."""
         made, cells = self._made, self._cells
-        by_owner: dict[int, list[Hashable]] = {}
-        open_: list[object] = [self.outcome]
-        kept: set[Hashable] = set()
-        for key, content in cells.items():
-            owners = [number for number in newest(key) if number in made]
-            if owners:
-                by_owner.setdefault(max(owners), []).append(key)
-            else:
-                kept.add(key)
-                open_ += (key, content)
-        for entry in self._passed:
-            open_ += entry
-        reachable: set[int] = set()
+        kept, met = reachable(cells, [self.outcome, *self._passed], made, numbering)
         initials: dict[Hashable, Any] = {}
-        while open_:
-            for number in numbering.of(open_.pop()):
-                if number in reachable:
-                    continue
-                reachable.add(number)
-                for key in by_owner.get(number, ()):
-                    kept.add(key)
-                    open_ += (key, cells[key])
         in_order = [key for key in cells if key in kept]
         for key in in_order:
             if key in self._first:
                 initials[key] = self._first[key]
-                reachable |= numbering.of(self._first[key])
-        fresh = sorted(number for number in reachable if number in made)
+                met |= numbering.of(self._first[key])
+        fresh = sorted(number for number in met if number in made)
         return _Effects(
             tuple((key, cells[key]) for key in in_order),
             self._passed,
             tuple(initials.items()),
             tuple(fresh),
-            frozenset(reachable.difference(fresh)),
+            frozenset(met.difference(fresh)),
         )
 
 

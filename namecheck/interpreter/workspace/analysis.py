@@ -13,6 +13,7 @@ from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.evaluation.context import Context, Inferences
 from namecheck.interpreter.evaluation.imports import Finder, Imports, below, nothing_found
@@ -197,11 +198,13 @@ def _alone(
     recorder: Recorder | None,
 ) -> Assembly:
     """The interpreter of a program that is run from one file."""
+    ledger = Ledger()
     context = Context(
         semantics,
         operators.table() if rows is None else rows,
         FileFacts(),
-        Ledger(),
+        ledger,
+        Numbering(ledger.block),
         recorder,
         {} if inferences is None else inferences,
     )

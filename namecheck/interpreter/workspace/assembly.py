@@ -146,6 +146,9 @@ class Assembly:
         self.call_function = calls.call_function
         self.evaluate_call = calls.evaluate_call
         self.leave_function = calls.leave_function
+        self.moment = calls.moment
+        self.stretch = calls.stretch
+        self.swept = calls.swept
         self.run_body = calls.run_body
         self.too_deep = calls.too_deep
 

@@ -18,6 +18,7 @@ from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.cells import Fact
+from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.scopes import statements
 from namecheck.interpreter.domain.store import Ledger, owner_of
 from namecheck.interpreter.domain.values import Environment
@@ -314,11 +315,13 @@ class Workspace:
         return module
 
     def _interpreter(self, source: Source) -> Assembly:
+        ledger = Ledger(next(self._blocks), self._ground)
         context = Context(
             self._semantics,
             self._rows,
             self.facts,
-            Ledger(next(self._blocks), self._ground),
+            ledger,
+            Numbering(ledger.block),
             self._recorder if not self._running else None,
             self._inferences,
         )
