@@ -92,7 +92,8 @@ def report_outward(links: Sequence[str]) -> None:
     """Print which links a walk did not follow, as they lead out of the project."""
     if links:
         shown = ", ".join([*links[:_SHOWN], *["…"] * (len(links) > _SHOWN)])
-        print(f"namecheck: not followed, as they lead out of the project: {shown}", file=sys.stderr)
+        rule = "links out of the project are not followed, unless they are named"
+        print(f"namecheck: {rule}: {shown}", file=sys.stderr)
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -22,7 +22,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.core import regular_files
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.project import paths, records
+from namecheck.project import cache_folder, paths, records
+from namecheck.project.cache_folder import Unusable
 from namecheck.project.contents import Contents, digest, engine
 from namecheck.project.files import ProjectFiles, Reads
 from namecheck.project.records import Fixes, Resolution
@@ -61,10 +62,6 @@ _TRIED: Final = 8
 _STRANGE_STAMPS: Final = 4
 
 
-class Unusable(Exception):
-    """An unusable cache; the message says why."""
-
-
 _Key: TypeAlias = tuple[bytes, str, bytes]
 """The content of a file, its name without folders, and how it is checked."""
 
@@ -98,9 +95,12 @@ _FIXES: Final = b"fixes"
 
 
 class Cache:
-    """The outcomes of earlier runs in a folder; `notes` says why the cache could not be used."""
+    """The outcomes of earlier runs in a folder; `notes` says why the cache could not be used.
 
-    def __init__(self, folder: str) -> None:
+    Where a `project` is given, the folder must be in it.
+    """
+
+    def __init__(self, folder: str, project: str | None = None) -> None:
         self.folder = folder
         self.notes: list[str] = []
         self._rows: dict[_Key, list[_Row]] = {}
@@ -112,6 +112,7 @@ class Cache:
         self._usable = True
         digests: dict[str, tuple[str, bytes]] = {}
         with self._noted():
+            cache_folder.require(folder, FILE, project)
             if os.path.exists(self._path):
                 with self._connection() as connection:
                     digests = self._read(connection)
@@ -322,7 +323,7 @@ class Cache:
         if not self._usable or not (batch := list(additions)):
             return
         with self._noted():
-            self._make_folder()
+            cache_folder.make(self.folder)
             with self._writing() as connection:
                 self._write(connection, batch)
 
@@ -351,13 +352,6 @@ class Cache:
         unchanged = self.contents.is_settled(location)
         old = (self.contents.is_old(use) and self.contents.is_settled(use) for use in uses)
         return uses if (unchanged and all(old)) or (unchanged and uses == [location]) else None
-
-    def _make_folder(self) -> None:
-        os.makedirs(self.folder, exist_ok=True)
-        ignored = os.path.join(self.folder, ".gitignore")
-        if not os.path.exists(ignored):
-            with open(ignored, "w", encoding="utf-8") as file:
-                file.write("*\n")
 
     def _write(self, connection: sqlite3.Connection, batch: Sequence[_Addition]) -> None:
         connection.execute("DELETE FROM outcomes WHERE engine != ?", (engine(),))

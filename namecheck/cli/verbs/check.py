@@ -184,10 +184,15 @@ def _cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
     if arguments.no_cache or arguments.statistics:
         return None
     from namecheck.project.cache import FOLDER, Cache
+    from namecheck.project.cache_folder import VARIABLE
     from namecheck.project.settings import project_root
 
-    folder = arguments.cache_dir or settings.cache_dir
-    return Cache(folder or os.path.join(project_root("."), FOLDER))
+    if folder := arguments.cache_dir or os.environ.get(VARIABLE):
+        return Cache(folder)
+    if settings.cache_dir is not None:
+        return Cache(settings.cache_dir, settings.root)
+    root = project_root(".")
+    return Cache(os.path.join(root, FOLDER), root)
 
 
 @contextmanager
