@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from namecheck.core.stamps import YOUNG, stamp, youngest
@@ -55,14 +56,11 @@ class Snapshot:
             "folders": {folder: _listing(folder) for folder in folders},
             "diagnostics": stored.by_file,
         }
-        part = f"{self._path}.{os.getpid()}"
-        try:
+        from namecheck.core.file_replacement import CannotWrite, save
+
+        with suppress(OSError, CannotWrite):
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            with open(part, "w", encoding="utf-8") as file:
-                json.dump(record, file, separators=(",", ":"))
-            os.replace(part, self._path)
-        except OSError:
-            return
+            save(self._path, json.dumps(record, separators=(",", ":")).encode())
 
 
 def _listing(folder: str) -> str:

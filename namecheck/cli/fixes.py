@@ -202,7 +202,9 @@ def write(run: CheckRun, mending: Mending) -> CheckRun:
     from namecheck.report import changes
 
     contents = dict(run.contents)
-    failed = [change for change in mending.changes if not _is_written(change, contents)]
+    # A file that a link leads to as well is written under its own name.
+    ordered = sorted(mending.changes, key=lambda change: change.linked)
+    failed = [change for change in ordered if not _is_written(change, contents)]
     sys.stdout.flush()
     for data in contents.values():
         sys.stdout.buffer.write(data)
@@ -223,16 +225,18 @@ def write(run: CheckRun, mending: Mending) -> CheckRun:
 
 def _is_written(change: Change, stdin: dict[str, bytes]) -> bool:
     """Write one change; a file that cannot be written is reported and not changed."""
-    from namecheck.editing.documents import CannotWrite
+    from namecheck.core.file_replacement import CannotWrite
 
     if change.path in stdin:
         stdin[change.path] = change.after.data
         return True
     try:
-        change.before.write(change.after.data)
+        target = change.before.write(change.after.data, linked=change.linked)
     except CannotWrite as error:
         print(f"namecheck: not fixed: {error}", file=sys.stderr)
         return False
+    if target not in ("", change.before.location):
+        print(f"namecheck: wrote {target} through the link {change.path}", file=sys.stderr)
     return True
 
 

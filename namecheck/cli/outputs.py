@@ -88,7 +88,7 @@ def show(
 
 
 def _is_written(file: str, lines: Iterable[str]) -> bool:
-    from namecheck.editing.documents import CannotWrite, save
+    from namecheck.core.file_replacement import CannotWrite, save
 
     text = "".join(f"{line}\n" for line in lines)
     try:

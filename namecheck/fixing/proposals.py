@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.findings import Finding, Fix, Point, Span
 from namecheck.core.refusals import Reason, Refusal
 from namecheck.core.syntax import Refused
-from namecheck.editing.documents import CannotWrite, Document, read
+from namecheck.editing.documents import Document, read
 from namecheck.editing.edits import Overlap, applied, difference
 from namecheck.editing.sites import Site
 from namecheck.fixing.registry import fixers

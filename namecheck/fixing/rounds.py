@@ -27,11 +27,12 @@ _PASSES: Final = 3
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after."""
+    """A file before and after; `linked` as its entry is."""
 
     path: str
     before: Document
     after: Document
+    linked: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ class _Mender:
         for location, file in self._changed.items():
             after = self._proposals.document(location)
             if after is not None and after.data != file.before.data:
-                changes.append(Change(self._trials.entry(location).path, file.before, after))
+                entry = self._trials.entry(location)
+                changes.append(Change(entry.path, file.before, after, entry.linked))
         unsafe = 0 if self._wishes.ignores else sum(self._unsafe.values())
         undone = {
             self._trials.entry(location).path: spoilt for location, spoilt in self._undone.items()

@@ -22,7 +22,8 @@ class Migrated:
     """One file before and after, the number of rewritten places, and the places that are left.
 
     `failure` is the reason why the file could not be analysed or changed; `waits` means that it
-    uses names, and that no file is known that installs them on torch.
+    uses names, and that no file is known that installs them on torch. `target` is the file that
+    was written through a link.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Migrated:
     left: tuple[LeftPlace, ...] = ()
     failure: str | None = None
     waits: bool = False
+    target: str = ""
 
     @property
     def changed(self) -> bool:

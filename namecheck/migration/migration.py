@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from namecheck import project
 from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import replace
+from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.syntax import Refused
-from namecheck.editing.documents import CannotWrite, Document
+from namecheck.editing.documents import Document
 from namecheck.migration import name_uses
 from namecheck.migration.migrated import InputFile, Migrated
 from namecheck.migration.name_arguments import is_of_names
@@ -61,16 +62,25 @@ def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> li
     return sorted(migrated, key=lambda one: one.path)
 
 
-def write(one: Migrated) -> Migrated:
-    """Write a file that changes; a file that cannot be written gets a failure."""
+def write(files: Sequence[Migrated], entries: Sequence[Entry]) -> list[Migrated]:
+    """Write the files that change; a file that cannot be written gets a failure."""
+    linked = {entry.path for entry in entries if entry.linked}
+    # A file that a link leads to as well is written under its own name.
+    ordered = sorted(files, key=lambda one: one.path in linked)
+    written = {one.path: _written(one, linked=one.path in linked) for one in ordered}
+    return [written[one.path] for one in files]
+
+
+def _written(one: Migrated, *, linked: bool) -> Migrated:
     if not one.changed or one.before is None or one.after is None:
         return one
+    location = one.before.location
     try:
-        one.before.write(one.after.data)
+        target = one.before.write(one.after.data, linked=linked)
     except CannotWrite as error:
-        failure = str(error).removeprefix(f"{one.before.location}: ")
+        failure = str(error).removeprefix(f"{location}: ")
         return replace(one, after=one.before, sites=0, failure=failure)
-    return one
+    return one if target in ("", location) else replace(one, target=target)
 
 
 def _read(task: Task) -> Document | None:

@@ -23,9 +23,11 @@ def as_text(files: Sequence[Migrated], paint: Paint, *, applied: bool) -> Iterat
     """The places left in each file and the reasons; then the number of rewritten places."""
     for one in files:
         if one.failure is not None:
-            yield f"{one.path}: {paint('primary', 'not migrated')}: {visible(one.failure)}"
+            yield f"{visible(one.path)}: {paint('primary', 'not migrated')}: {visible(one.failure)}"
+        if one.target:
+            yield f"{visible(one.path)}: wrote {visible(one.target)} through this link"
         for place in one.left:
-            where = f"{one.path}:{place.span.line}:{place.span.column}"
+            where = f"{visible(one.path)}:{place.span.line}:{place.span.column}"
             code = visible(" ".join(place.source.split()))
             yield f"{where}: {paint('primary', 'left')} `{_short(code)}`: {visible(place.reason)}"
     color = "bold" if any(one.left or one.failure for one in files) else "good"

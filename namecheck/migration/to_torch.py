@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.findings import Kind, is_of_attributes, is_of_sizes, register
-from namecheck.editing.documents import CannotWrite, Document
+from namecheck.editing.documents import Document
 from namecheck.editing.edits import applied
 from namecheck.migration import verification
 from namecheck.migration.compilation import Compilation, LeftPlace

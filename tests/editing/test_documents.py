@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.findings import Span
 from namecheck.core.syntax import Refused
 from namecheck.editing import documents
-from namecheck.editing.documents import CannotWrite, Document
+from namecheck.editing.documents import Document
 from namecheck.editing.edits import Edit, Overlap, applied, ordered, unified
 
 ODD = {

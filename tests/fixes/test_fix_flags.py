@@ -267,9 +267,9 @@ def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[bytes], objec
     """Another program acts between the check of a file and its writing."""
     write = Document.write
 
-    def late(document: Document, data: bytes) -> None:
+    def late(document: Document, data: bytes, *, linked: bool = False) -> str:
         act(data)
-        write(document, data)
+        return write(document, data, linked=linked)
 
     monkeypatch.setattr(Document, "write", late)
 

@@ -70,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     writes = not (arguments.diff or arguments.check)
     if writes:
-        migrated = [migration.write(one) for one in migrated]
+        migrated = migration.write(migrated, entries)
     if arguments.format == "json":
         print(report.as_json(migrated))
     else:
