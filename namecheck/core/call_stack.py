@@ -18,10 +18,10 @@ _ROOM: Final = 1 << 17
 def deeply(computation: Callable[[], Result]) -> Result:
     """Run a computation that may nest calls 12,000 deep.
 
-    CPython takes memory for frames in chunks of 16 KiB, and gives each back when it is empty. Code
-    that goes up and down at the end of one asks the system for memory at each call: up to a fifth
-    of the time of an analysis. A frame that claims to need 1 MiB gets a chunk of that size, and
-    those of all that it calls stand in what it leaves.
+    CPython allocates memory for frames in chunks of 16 KiB, and frees each chunk when it is empty.
+    If the depth of the stack varies around the end of a chunk, every call allocates and frees one:
+    up to a fifth of the time of an analysis. A frame that claims to need 1 MiB gets a chunk of that
+    size, and the frames of the calls within it fit in the rest.
     """
     with _higher_limit():
         result: Result = _ROOMY(computation)

@@ -17,7 +17,7 @@ class Provenance:
     """How an opaque value is made."""
 
     def parts(self) -> Iterator[object]:
-        """What it is made of."""
+        """The parts that it is made of."""
         field_names: tuple[str, ...] = self.__match_args__
         for name in field_names:
             yield getattr(self, name)
@@ -25,9 +25,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Fresh(Provenance):
-    """Of nothing that is known: by its number it is equal to no other; `reason` is for the reader.
+    """A value of unknown origin; its number makes it unequal to all others.
 
-    The `failed` are those of the values that it may be that failed (see `Failed`).
+    `reason` helps whoever debugs the analysis. If it is a join, `failed` has the failed values
+    among the joined ones (see `Failed`).
     """
 
     reason: str
@@ -37,14 +38,14 @@ class Fresh(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Provenance):
-    """What an operator that found a contradiction would have given: nothing follows from it."""
+    """The missing result of an operator with a contradiction: nothing is concluded from it."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class MadeOf(Provenance):
-    """By unknown code, from values of which some are foreign or failed."""
+    """A value that unknown code made from others, some of them foreign or failed."""
 
     made: Hashable
     sources: tuple[Hashable, ...]
@@ -60,7 +61,7 @@ class Version(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Provenance):
-    """A parameter that nothing is known of, by the number of an environment and its name."""
+    """An unknown parameter, by the number of its environment and its name."""
 
     number: int
     name: str = ""
@@ -68,7 +69,7 @@ class Parameter(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class Variable(Provenance):
-    """A variable that nobody has written in the environment of this number."""
+    """A variable that was never written in the environment of this number."""
 
     environment: int
     name: str
@@ -76,7 +77,7 @@ class Variable(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Provenance):
-    """An attribute that nobody has written."""
+    """An attribute that was never written."""
 
     owner: Hashable
     name: str
@@ -132,7 +133,7 @@ class Text(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class OperatorResult(Provenance):
-    """What an operator of the table answers, with no tensor in it.
+    """A result of an operator of the table that contains no tensor.
 
     `path` leads to one of several answers: the index in the tuple, and in the tuple within it.
     """
@@ -145,7 +146,7 @@ class OperatorResult(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class Result(Provenance):
-    """What a built-in function gives, the same for the same arguments."""
+    """The result of a built-in function, equal for equal arguments."""
 
     function: str
     args: tuple[Hashable, ...]
@@ -153,7 +154,7 @@ class Result(Provenance):
 
 @dataclass(frozen=True, slots=True)
 class Asked(Provenance):
-    """What unknown code answers to a question (``is_available()``) in one round of a loop."""
+    """The result of a query of unknown code (``is_available()``) in one round of a loop."""
 
     round: int
     callee: Hashable

@@ -14,7 +14,7 @@ from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.imports import MAIN
 from namecheck.interpreter.workspace.assembly import Assembly
 
-# What running the functions that the top level of a file calls may cost, if it names nothing.
+# The budget of the top level of a file that names nothing.
 _FOR_OTHERS: Final = 2_000
 
 
@@ -45,19 +45,19 @@ class Program:
             self.store.absorb(merges.merge(self.store, ends))
 
     def run_as_main(self) -> None:
-        """Run what stands under ``if __name__ == "__main__"``."""
+        """Run the blocks under ``if __name__ == "__main__"``."""
         layer = self.store.fork()
         layer.set((self.environment.number, "__name__"), Const(MAIN))
         guarded = [
             node
             for node in self.source.tree.body
-            if isinstance(node, ast.If) and _speaks_of_main(node.test)
+            if isinstance(node, ast.If) and _tests_name(node.test)
         ]
         self.interpreter.budget.sparing = False
         self.interpreter.execute(guarded, [layer], Frame(self.environment))
 
     def run_functions(self) -> None:
-        """Run the functions of the file on arguments of which nothing is known."""
+        """Run the entry points of the file, on unknown arguments."""
         self.interpreter.budget.sparing = True
         frame = Frame(self.environment)
         for node, function in list(self.interpreter.definitions.functions.items()):
@@ -72,12 +72,12 @@ class Program:
         self.run_functions()
 
     def variable(self, name: str) -> Value | None:
-        """What a variable of the module holds at the end."""
-        found: Value | None = self.store.get((self.environment.number, name))
-        return found
+        """The value of a variable of the module at the end."""
+        value: Value | None = self.store.get((self.environment.number, name))
+        return value
 
     def _from_elsewhere(self, node: ast.AST, function: FunctionValue, frame: Frame) -> None:
-        """Call a function as code in another file might, where that can say anything new."""
+        """Call a function as code in another file might, unless it has no new outcome."""
         if not self.interpreter.can_matter(function):
             return
         nested = not isinstance(function.environment.scope, (ast.Module, ast.ClassDef))
@@ -87,9 +87,9 @@ class Program:
             self.interpreter.call_from_elsewhere(function, self._any_time(), frame)
 
     def _any_time(self) -> Store:
-        """The module as it is at any time: what it binds or changes again is not known.
+        """The module at any time: variables that it binds more than once are unknown.
 
-        A function that the file itself calls may be meant for an earlier state than the last.
+        A function that the file itself calls may expect an earlier state than the last one.
         """
         if self._ever is None:
             self._ever = self.store.fork()
@@ -103,5 +103,5 @@ class Program:
         return self._ever
 
 
-def _speaks_of_main(test: ast.expr) -> bool:
+def _tests_name(test: ast.expr) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "__name__" for node in nodes(test))

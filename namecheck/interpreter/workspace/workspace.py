@@ -1,8 +1,9 @@
-"""The files of a project: the top level of each is run once, by itself, for whoever reads it.
+"""The files of a project: the top level of each file is run once, for all files that import it.
 
-What a file binds so becomes part of the ground on which all analyses stand, and depends on the
-files alone: not on who asked for it first. Files that import each other in a cycle, and read each
-other's names at their top levels, are all run from one of them: the first in the alphabet.
+The cells that a top level writes become part of the ground, which all later analyses share. They
+depend only on the contents of the files, not on which file was analysed first. Files that import
+each other in a cycle, and read each other's names at their top levels, are all run from one of
+them: the first in the alphabet.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from namecheck.interpreter.workspace.linking import Links
 from namecheck.interpreter.workspace.program import Program
 from namecheck.operators import Operator
 
-# How often a cycle is begun anew from another of its files.
+# How often a cycle of imports is started again from another of its files.
 _ATTEMPTS: Final = 8
 
 
@@ -39,13 +40,13 @@ class Files(Protocol):
     """Finds the files of a project; a location names a file, or a folder of them."""
 
     def find(self, importer: str, level: int, name: str) -> str | None:
-        """What a module is to the file that imports it; None where it is not of the project."""
+        """The location of a module that a file imports; None if it is not of the project."""
 
     def member(self, package: str, name: str) -> str | None:
         """The module of this name in a package."""
 
     def source(self, location: str) -> Source | None:
-        """The file, None for a folder and for what cannot be read."""
+        """The file; None for a folder or an unreadable file."""
 
     def name(self, location: str) -> str:
         """The dotted name of a module."""
@@ -77,12 +78,12 @@ class Alone:
         return os.path.splitext(os.path.basename(location))[0]
 
     def matters(self, location: str) -> bool:
-        """It is what is analysed."""
+        """True: the only file is analysed."""
         return True
 
 
 class Query(NamedTuple):
-    """A module that an import statement asks for: in a file, so many dots up, by this name."""
+    """The module in an import statement: the importing file, the number of dots, the name."""
 
     importer: str
     level: int
@@ -91,7 +92,7 @@ class Query(NamedTuple):
 
 @dataclass(slots=True)
 class Uses:
-    """What an analysis has read: the locations of files, and where modules were found."""
+    """The inputs that an analysis has read: locations of files, and where modules were found."""
 
     modules: set[str] = field(default_factory=set)
     found: dict[Query, str | None] = field(default_factory=dict)
@@ -101,7 +102,7 @@ class Uses:
 class Module:
     """One file whose top level was run.
 
-    `unfinished` are those that were still running when it read them.
+    `unfinished` are the files whose top level was still running when this one read them.
     """
 
     location: str
@@ -111,12 +112,12 @@ class Module:
 
     @property
     def environment(self) -> Environment:
-        """Where its variables stand."""
+        """The environment of its variables."""
         return self.program.environment
 
 
 class _Cycle(Exception):
-    """A file reads another that is running and waits for it: all are to be run from `first`."""
+    """A file reads another one that is waiting for it: all must be run again from `first`."""
 
     def __init__(self, outermost: str, first_location: str) -> None:
         super().__init__(first_location)
@@ -155,9 +156,9 @@ class Workspace:
     # Analyses
 
     def run(self, location: str) -> tuple[Program, Uses]:
-        """Analyse one file in full: its top level, then the functions that others may call.
+        """Analyse one file in full: its top level, then its entry points.
 
-        What it uses is told with it: all files on whose content the outcome depends.
+        Also returns its uses: everything that the outcome depends on.
         """
         module = self.module(location)
         assert module is not None, f"{location} cannot be read"
@@ -168,7 +169,7 @@ class Workspace:
         return module.program, self._closed(uses)
 
     def _closed(self, uses: Uses) -> Uses:
-        """With all that is used by what is used."""
+        """The uses of an analysis, and those of all files that it uses, directly or not."""
         closed = Uses(set(), dict(uses.found))
         open_ = list(uses.modules)
         while open_:
@@ -193,7 +194,7 @@ class Workspace:
     # Finding
 
     def find(self, source: Source, level: int, name: str) -> str | None:
-        """The location of what a file imports."""
+        """The location of a module that a file imports."""
         query = Query(self._location(source), level, name)
         location = self.files.find(*query)
         if self._users:
@@ -210,11 +211,11 @@ class Workspace:
         return location
 
     def is_location(self, path: str) -> bool:
-        """Whether a dotted path is none, but the location of a file."""
+        """Whether a text is the location of a file, and not a dotted path."""
         return path in self._known
 
     def source(self, location: str) -> Source | None:
-        """The file at a location; that it was read counts as a use of it."""
+        """The file at a location; notes that the analysis uses it."""
         if self._users:
             self._users[-1].modules.add(location)
         return self.files.source(location)
@@ -249,7 +250,7 @@ class Workspace:
     # Running
 
     def module(self, location: str) -> Module | None:
-        """A file with its top level run; None where there is no such file, or it cannot be read."""
+        """A file, whose top level is run first; None if there is no such file."""
         if self._users:
             self._users[-1].modules.add(location)
         if location in self._running:
@@ -265,11 +266,11 @@ class Workspace:
         return module
 
     def is_running(self, loaded: Module) -> bool:
-        """Whether the top level of a file has not come to its end."""
+        """Whether the top level of a file is still running."""
         return loaded.location in self._running
 
     def _unfinished(self, location: str) -> Module:
-        """A file that is running: others in between wait for it, and are read by it."""
+        """A file whose top level is still running, because it imports the file that reads it."""
         stack = list(self._running)
         cycle = stack[stack.index(location) :]
         first = min(cycle)
@@ -311,7 +312,7 @@ class Workspace:
                 )
         finally:
             del self._running[location]
-        self._lay(module.program)
+        self._add_to_ground(module.program)
         return module
 
     def _interpreter(self, source: Source) -> Assembly:
@@ -332,10 +333,10 @@ class Workspace:
             (lint() for lint in self._lints),
         )
 
-    def _lay(self, program: Program) -> None:
-        """Make what a file has bound part of the ground.
+    def _add_to_ground(self, program: Program) -> None:
+        """Add the cells that a file has written to the ground.
 
-        What it changed in other files stays out: it depends on which files are imported.
+        Its changes to other files are left out: they depend on which files are imported.
         """
         block = program.interpreter.context.ledger.block
         for key, content in program.store.cells.items():
@@ -344,7 +345,7 @@ class Workspace:
 
 
 def _is_own(key: Hashable, block: Iterable[int]) -> bool:
-    """Whether a cell belongs to what was made in this block of numbers, or to no block."""
+    """Whether a cell belongs to an object with a number of this block, or with none."""
     owner = owner_of(key)
     if isinstance(owner, int):
         return owner in block
