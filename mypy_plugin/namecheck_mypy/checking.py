@@ -91,7 +91,7 @@ def _diagnostics(
     result = project.check(entries, cache=cache, overlay=overlay)
     locations = {entry.path: entry.location for entry in entries}
     diagnostics: Diagnostics = {}
-    for finding in result.findings:
+    for finding in _new(result.findings, entries, overlay):
         location = locations.get(finding.filename)
         if location is not None:
             diagnostics.setdefault(location, []).append(_diagnostic(finding))
@@ -104,6 +104,20 @@ def _diagnostics(
         if entry.location in diagnostics and is_left_out(data):
             del diagnostics[entry.location]
     return diagnostics
+
+
+def _new(
+    findings: Sequence[Finding], entries: Sequence[Entry], overlay: Mapping[str, bytes]
+) -> Sequence[Finding]:
+    """The findings that no baseline has; raises `SettingsError` for one that cannot be read."""
+    if all(entry.settings.baseline is None for entry in entries):
+        return findings
+    from namecheck.project import baseline
+    from namecheck.project.roots import Roots
+    from namecheck.report.listing import reader
+
+    contents = {one.path: overlay[one.location] for one in entries if one.location in overlay}
+    return baseline.compared(findings, Roots(entries), reader(contents)).findings
 
 
 def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
@@ -142,8 +156,10 @@ class NearestSettings:
         if folder not in self._by_folder:
             self._by_folder[folder] = settings.above(folder)
             self.consulted.update(dict.fromkeys(settings.places(folder)))
-            for table in self._by_folder[folder].extend_operators:
-                self.consulted[os.path.abspath(table)] = None
+            nearest = self._by_folder[folder]
+            for file in (*nearest.extend_operators, nearest.baseline):
+                if file is not None:
+                    self.consulted[os.path.abspath(file)] = None
         return self._by_folder[folder]
 
 

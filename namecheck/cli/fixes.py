@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from namecheck.cli import diffs
 from namecheck.cli.console import CLEAN, FOUND, Usage, painter
+from namecheck.core.dataclasses import replace
 
 if TYPE_CHECKING:
     from namecheck.core.findings import Finding, Fix
@@ -29,7 +30,7 @@ class CheckRun(NamedTuple):
     that are not on the disk, by their names. `summary` is the last line, if fixes have their own;
     `failed` says that some could not be written. With `explain` refused fixes are shown; `undone`
     has the findings that the fixes of a file would have caused, `unsafe` says that unsafe fixes
-    were requested too.
+    were requested too. `known` is the number of findings that a baseline has.
     """
 
     entries: Sequence[Entry]
@@ -42,6 +43,7 @@ class CheckRun(NamedTuple):
     explain: bool = False
     unsafe: bool = False
     undone: Mapping[str, tuple[Finding, ...]] = MappingProxyType({})
+    known: int = 0
 
     def joined(self, name: str, data: bytes, settings: Settings, addition: Result) -> CheckRun:
         """The run with standard input among its files."""
@@ -60,6 +62,21 @@ class CheckRun(NamedTuple):
     def overlay(self) -> Mapping[str, bytes]:
         """The contents that are not on the disk, by their locations."""
         return {os.path.abspath(name): data for name, data in self.contents.items()}
+
+    def new(self, findings: Sequence[Finding], overlay: Mapping[str, bytes]) -> tuple[Finding, ...]:
+        """The findings that no baseline has; `overlay` has contents that are not on the disk."""
+        if not has_baseline(self.entries):
+            return tuple(findings)
+        from namecheck.project import baseline
+        from namecheck.project.roots import Roots
+        from namecheck.report.listing import reader
+
+        return baseline.compared(findings, Roots(self.entries), reader(overlay)).findings
+
+
+def has_baseline(entries: Sequence[Entry]) -> bool:
+    """Whether the settings of any file name a baseline."""
+    return any(entry.settings.baseline is not None for entry in entries)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +168,10 @@ def _explained(run: CheckRun) -> Shown:
 
 
 def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
-    """The result of applying fixes to a run; nothing is written yet."""
+    """The result of applying fixes to a run; nothing is written yet.
+
+    Fixes are applied to findings that a baseline has, too; `left` are those that it has not.
+    """
     from namecheck.fixing import rounds
 
     wishes = rounds.Wishes(
@@ -159,7 +179,9 @@ def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
         unsafe=arguments.unsafe_fixes,
         ignores=arguments.add_ignore,
     )
-    return rounds.mend(run.entries, run.result.findings, wishes, run.overlay)
+    mending = rounds.mend(run.entries, run.result.findings, wishes, run.overlay)
+    contents = {change.path: change.after.data for change in mending.changes}
+    return replace(mending, left=run.new(mending.left, {**run.contents, **contents}))
 
 
 def show(run: CheckRun, mending: Mending) -> int:
@@ -211,7 +233,7 @@ def write(run: CheckRun, mending: Mending) -> CheckRun:
     sys.stdout.buffer.flush()
     remaining, fixed, ignored = mending.left, mending.fixed, mending.ignored
     if failed:
-        remaining = _errors_now(run, contents)
+        remaining = run.new(_errors_now(run, contents), contents)
         fixed = max(run.result.errors - len(remaining) - ignored, 0)
     return run._replace(
         result=run.result.replaced(remaining),

@@ -1,9 +1,10 @@
 """What makes a finding the same one after an edit: its identity, and the fingerprint of that.
 
-The identity of a finding is its code, its file, the function around it, the statement that it is
-in, and which of several findings of that code in that statement it is. A statement counts by its
-syntax: neither its line, its layout nor its comments matter. So a finding keeps its fingerprint
-when lines are inserted above it and when the file is formatted.
+The identity of a finding is its code, its file, the function around it, its expression, and which
+of several findings of that code at such an expression in that function it is. An expression counts
+by its syntax: neither its line, its layout nor its comments matter. So a finding keeps its
+fingerprint when lines are inserted above it, when the file is formatted, and when another mistake
+in the same statement is fixed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What makes a finding the same one: `statement` is a digest, `occurrence` counts from 0.
+    """What makes a finding the same one: `syntax` is a digest, `occurrence` counts from 0.
 
     `path` has slashes on every system; `function` is qualified (``Net.forward``), and empty at the
     top level of a file.
@@ -39,13 +40,13 @@ class Identity:
     path: str
     code: str
     function: str
-    statement: str
+    syntax: str
     occurrence: int
 
     @property
     def fingerprint(self) -> str:
         """The identity in 24 hexadecimal digits."""
-        parts = [self.path, self.code, self.function, self.statement, self.occurrence]
+        parts = [self.path, self.code, self.function, self.syntax, self.occurrence]
         return _digest(json.dumps(parts))
 
 
@@ -68,12 +69,13 @@ def identities(
 
 
 class Outline:
-    """The functions and statements of a file; without any where Python cannot parse it."""
+    """The functions, statements and expressions of a file; none where Python cannot parse it."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._scopes: dict[int, str] = {}
         self._statements: list[ast.stmt] = []
+        self._expressions: dict[tuple[Point, Point], ast.expr] = {}
         tree = _tree("\n".join(lines))
         if tree is not None:
             self._enter(tree)
@@ -84,21 +86,29 @@ class Outline:
         return frozenset(self._scopes.values()) | {""}
 
     def around(self, finding: Finding) -> tuple[str, str]:
-        """The qualified name of the function around a finding, and a digest of its statement.
+        """The qualified name of the function around a finding, and a digest of its expression.
 
-        The statement of a comment, and of a place in a file that cannot be parsed, is its text.
+        Where a finding is at no expression its statement counts; and its text, if it is at a
+        comment, or in a file that cannot be parsed.
         """
-        line, column = finding.span.start
-        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
-        point = line, len(text[: column - 1].encode("utf-8", "surrogatepass"))
+        start, end = self._point(finding.span.start), self._point(finding.span.end)
+        line = start[0]
         around = (
-            each for each in self._statements if _start(each) <= point and line <= _end(each)[0]
+            each for each in self._statements if _start(each) <= start and line <= _end(each)[0]
         )
         innermost = max(around, key=_start, default=None)
         scope = "" if innermost is None else self._scopes[id(innermost)]
-        if innermost is None or not _holds(innermost, point):
-            return scope, _digest("".join(text[column - 1 :].split()))
-        return scope, _digest("".join(_form(innermost)))
+        node = self._expressions.get((start, end), innermost)
+        if node is None or (node is innermost and not _holds(innermost, start)):
+            text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+            return scope, _digest("".join(text[finding.span.column - 1 :].split()))
+        return scope, _digest("".join(_form(node)))
+
+    def _point(self, point: Point) -> Point:
+        """A position as `ast` has it: columns from 0, in bytes of UTF-8."""
+        line, column = point
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        return line, len(text[: column - 1].encode("utf-8", "surrogatepass"))
 
     def _enter(self, tree: ast.Module) -> None:
         open_: list[tuple[ast.AST, str]] = [(tree, "")]
@@ -111,8 +121,9 @@ class Outline:
                 if isinstance(child, ast.stmt):
                     self._statements.append(child)
                     self._scopes[id(child)] = inner
-                if not isinstance(child, ast.expr):
-                    open_.append((child, inner))
+                if isinstance(child, ast.expr):
+                    self._expressions.setdefault((_start(child), _end(child)), child)
+                open_.append((child, inner))
 
 
 def _tree(text: str) -> ast.Module | None:
@@ -124,14 +135,14 @@ def _tree(text: str) -> ast.Module | None:
         return None
 
 
-def _start(statement: ast.stmt) -> Point:
-    decorators = getattr(statement, "decorator_list", None)
-    first = decorators[0] if decorators else statement
+def _start(syntax: ast.stmt | ast.expr) -> Point:
+    decorators = getattr(syntax, "decorator_list", None)
+    first = decorators[0] if decorators else syntax
     return first.lineno, first.col_offset
 
 
-def _end(statement: ast.stmt) -> Point:
-    return statement.end_lineno or statement.lineno, statement.end_col_offset or 0
+def _end(syntax: ast.stmt | ast.expr) -> Point:
+    return syntax.end_lineno or syntax.lineno, syntax.end_col_offset or 0
 
 
 def _holds(statement: ast.stmt, point: Point) -> bool:
@@ -145,15 +156,17 @@ def _holds(statement: ast.stmt, point: Point) -> bool:
     return point < (inner.lineno, inner.col_offset)
 
 
-def _form(statement: ast.stmt) -> Iterator[str]:
-    """The syntax of a statement without its body, alike in all versions of Python.
+def _form(syntax: ast.stmt | ast.expr) -> Iterator[str]:
+    """The syntax of an expression, or of a statement without its body, in all versions of Python.
 
     The name of a function or class is left out of its own head: it is in the qualified name.
     """
-    omitted = _VARYING | _BODIES
-    if isinstance(statement, _SCOPES):
+    omitted = _VARYING
+    if isinstance(syntax, ast.stmt):
+        omitted |= _BODIES
+    if isinstance(syntax, _SCOPES):
         omitted |= {"name"}
-    open_: list[object] = [statement]
+    open_: list[object] = [syntax]
     while open_:
         item = open_.pop()
         if isinstance(item, _Punctuation):

@@ -252,6 +252,7 @@ class Cache:
                 output_format="",
                 color="",
                 cache_dir=None,
+                baseline=None,
             )
             key = digest(_settings(settings), repr(relevant).encode("utf-8", "replace"))
             self._settings[id(settings)] = key

@@ -28,6 +28,15 @@ class Roots:
             self._settings[location] = above
         return self._settings[location]
 
+    def all_settings(self) -> list[Settings]:
+        """The settings of all files of the run, each once."""
+        return list({id(settings): settings for settings in self._settings.values()}.values())
+
+    def baseline(self, filename: str) -> str | None:
+        """The absolute path of the baseline of a file; settings spell it in several ways."""
+        baseline = self.settings(filename).baseline
+        return None if baseline is None else os.path.abspath(baseline)
+
     def path(self, filename: str) -> str:
         """The path of a file from the folder of its settings, with slashes on every system."""
         root = os.path.abspath(self.settings(filename).root)

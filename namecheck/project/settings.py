@@ -52,9 +52,10 @@ class Settings:
     without dimension names are parsed: all of them, none (``named``), or (``auto``) all but those
     of very large trees. `attributes` says which files are checked for dtypes and other attributes:
     those that name dimensions (``named``), or ``all`` that import torch. `torch` is the required
-    torch (``>=2.13``), by default that of the project's dependencies. Files of more bytes than
-    `max_file_size` are not checked. `tables` has the texts of `extend_operators`, each with its
-    file, on a machine that does not have these files.
+    torch (``>=2.13``), by default that of the project's dependencies. `baseline` is the file of the
+    findings that are accepted for now. Files of more bytes than `max_file_size` are not checked.
+    `tables` has the texts of `extend_operators`, each with its file, on a machine that does not
+    have these files.
     """
 
     root: str = "."
@@ -70,6 +71,7 @@ class Settings:
     syntax: str = "auto"
     attributes: str = "named"
     cache_dir: str | None = None
+    baseline: str | None = None
     torch: str = ""
     max_file_size: int | None = None
     tables: tuple[tuple[str, str], ...] | None = None
@@ -309,8 +311,8 @@ def read(data: bytes, path: str) -> Settings | None:
         except ValueError as error:
             raise _at(data, path, f"[tool.namecheck] {key}: {error}", key) from error
     files = options.get("extend_operators", ())
-    if "cache_dir" in options:
-        options["cache_dir"] = os.path.join(options["root"], options["cache_dir"])
+    for key in options.keys() & {"cache_dir", "baseline"}:
+        options[key] = os.path.join(options["root"], options[key])
     options["extend_operators"] = tuple(os.path.join(options["root"], file) for file in files)
     return Settings(**options)
 
@@ -444,6 +446,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "syntax": _choice(SYNTAX),
     "attributes": _choice(ATTRIBUTES),
     "cache-dir": _string,
+    "baseline": _string,
     "torch": _versions,
     "max-file-size": _size,
 }

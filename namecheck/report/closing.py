@@ -9,15 +9,24 @@ from namecheck.report.listing import Listing
 from namecheck.report.wording import counted
 
 
-def summary(findings: Sequence[Finding]) -> str:
-    """The last line: the number of errors and notes in the number of files."""
+def summary(findings: Sequence[Finding], accepted_count: int = 0) -> str:
+    """The last line: the number of errors and notes in the number of files.
+
+    `accepted_count` is the number of findings that are not reported, because a baseline has them.
+    """
     notes = sum(_is_note(finding) for finding in findings)
     errors = len(findings) - notes
+    accepted = (
+        f" {counted(accepted_count, 'finding')} of the baseline not shown."
+        if accepted_count
+        else ""
+    )
     if not errors:
-        return "All checks passed." + (f" {counted(notes, 'note')}." if notes else "")
+        noted = f" {counted(notes, 'note')}." if notes else ""
+        return f"All checks passed.{noted}{accepted}"
     files = len({finding.filename for finding in findings if not _is_note(finding)})
     also = f" and {counted(notes, 'note')}" if notes else ""
-    return f"Found {counted(errors, 'error')}{also} in {counted(files, 'file')}."
+    return f"Found {counted(errors, 'error')}{also} in {counted(files, 'file')}.{accepted}"
 
 
 def _is_note(finding: Finding) -> bool:

@@ -178,6 +178,33 @@ def test_settings_and_suppressions(project: Project) -> None:
     assert agree(project) == first
 
 
+def test_a_baseline(project: Project) -> None:
+    """Known findings are not reported, also warm and after edits; new ones are."""
+    project.write(CHAIN)
+    first = agree(project)
+    assert len(first) == 1
+    project.settings('[tool.namecheck]\nbaseline = "known.json"\n')
+    assert agree(project) == first
+    written = project.run("namecheck", "baseline")
+    assert written.out == "known.json: 1 finding in 1 file (1 new).\n", written.err
+    assert agree(project) == set()
+    assert agree(project) == set()
+    project.replace("top.py", "def use", "# more\n\n\ndef use")
+    assert agree(project) == set()
+    project.replace("top.py", '.sum("C").sum("C")', '.sum("C").sum("C").sum("D")')
+    assert agree(project) == set()  # after a contradiction nothing is known of the tensor
+    project.replace("top.py", "twice()", 'twice().sum("Q")\n    twice()')
+    assert {message for _, _, message in agree(project)} == {
+        "Name 'Q' not found in Tensor['N', 'C']."
+    }
+    (project.root / "known.json").unlink()
+    assert len(agree(project)) == 2
+    project.write({"known.json": "{"})
+    run = project.run("mypy", ".")
+    assert run.code == 1
+    assert "known.json:1: " in run.out
+
+
 def test_settings_that_cannot_be_used(project: Project) -> None:
     project.write(CHAIN)
     project.settings("[tool.namecheck]\nignor = []\n")

@@ -26,6 +26,7 @@ from namecheck.cli.console import (
 )
 from namecheck.cli.fixes import CheckRun
 from namecheck.cli.verbs import Verb
+from namecheck.core.dataclasses import replace
 from namecheck.core.garbage import seldom_collected
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="the folder of the cache (default: .namecheck_cache in the project)",
     )
+    parser.add_argument(
+        "--no-baseline",
+        action="store_true",
+        help="report the findings that the baseline of the settings has, too",
+    )
     fixes.add_arguments(parser)
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit 0 even if there are findings"
@@ -164,14 +170,44 @@ def _run(arguments: argparse.Namespace) -> int:
     elif not entries and not walk.missing:
         print("namecheck: no Python files found", file=sys.stderr)
     if fixes.are_wanted(arguments):
+        if arguments.add_ignore and fixes.has_baseline(entries):
+            raise Usage("--add-ignore does not go with a baseline; --no-baseline leaves it out")
         mending = fixes.mended(run, arguments)
         if arguments.diff:
             return _status(arguments, run, fixes.show(run, mending), wrong=bool(walk.missing))
         run = fixes.write(run, mending)
+    elif fixes.has_baseline(entries):
+        folders = () if arguments.shard is not None or walk.missing else paths
+        run = _compared(run, [os.path.abspath(path) for path in folders if os.path.isdir(path)])
     with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
         whole = _print_findings(run, requested, arguments.shard, complete=not walk.missing)
     status = FOUND if run.result.errors else CLEAN
     return _status(arguments, run, status, wrong=bool(walk.missing) or not whole)
+
+
+def _compared(run: CheckRun, folders: Sequence[str]) -> CheckRun:
+    """The run without the findings that baselines have; `folders` were walked as a whole."""
+    from namecheck.project import baseline
+    from namecheck.project.roots import Roots
+    from namecheck.report.listing import reader
+    from namecheck.report.wording import counted
+
+    def whole(settings: Settings) -> bool:
+        root = os.path.join(os.path.abspath(settings.root), "")
+        return any(root.startswith(os.path.join(folder, "")) for folder in folders)
+
+    result = run.result
+    lines = reader(run.contents)
+    comparison = baseline.compared(result.findings, Roots(run.entries), lines, whole)
+    for missing in comparison.missing:
+        missing = os.path.relpath(missing)
+        print(f"namecheck: there is no {missing}; `namecheck baseline` writes it", file=sys.stderr)
+    if comparison.stale:
+        gone = counted(len(comparison.stale), "finding")
+        verb = "is" if len(comparison.stale) == 1 else "are"
+        advice = "`namecheck baseline --prune` updates it"
+        print(f"namecheck: {gone} of the baseline {verb} gone; {advice}", file=sys.stderr)
+    return run._replace(result=result.replaced(comparison.findings), known=len(comparison.known))
 
 
 def _status(arguments: argparse.Namespace, run: CheckRun, status: int, *, wrong: bool) -> int:
@@ -222,7 +258,7 @@ def _print_findings(
 
     result = run.result
     offered, refused = fixes.shown(run, max(output.format.fix_budget for output in requested))
-    last_line = run.summary or summary(result.findings)
+    last_line = run.summary or summary(result.findings, run.known)
     if shard is not None:
         # Each shard prints findings alone, so that their outputs can be put together.
         files = f"shard {shard}: {result.files} of {len(run.entries)} files"
@@ -265,6 +301,8 @@ def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
         syntax=arguments.syntax,
         attributes=arguments.attributes,
     )
+    if arguments.no_baseline:
+        settings = replace(settings, baseline=None)
     settings.rows()  # a table that cannot be used is reported before any file is read
     return settings
 
