@@ -108,6 +108,37 @@ class Switch:
     def dim(self, value):
         self._dim = value
 
+class Deleted:
+    _dim = 'N'
+
+    @property
+    def dim(self):
+        return self._dim
+
+    @dim.setter
+    def dim(self, value):
+        self._dim = value
+
+    @dim.deleter
+    def dim(self):
+        del self._dim
+
+class Plain:
+    _dim = 'N'
+
+    def read(self):
+        return self._dim
+
+    def write(self, value):
+        self._dim = value
+
+    dim = property(read, write)
+
+class Overridden(Deleted):
+    @Deleted.dim.getter
+    def dim(self):
+        return 'C'
+
 class Named:
     def __get__(self, instance, owner):
         return 'T'
@@ -118,6 +149,12 @@ class Described:
 x = torch.zeros(2, 3, 4, names=('N', 'C', 'T'))
 switch = Switch()
 switch.dim = 'T'
+deleted = Deleted()
+deleted.dim = 'T'
+plain = Plain()
+plain.dim = 'T'
+overridden = Overridden()
+overridden.dim = 'T'
 """
 
 
@@ -152,6 +189,11 @@ switch.dim = 'T'
         ("x.sum(Layout('C').value)", "N=2 T=4"),
         ("[x.sum(layout.value) for layout in Layout][1]", "N=2 T=4"),
         ("x.sum(switch.dim)", "N=2 C=3"),
+        ("x.sum(deleted.dim)", "N=2 C=3"),
+        ("x.sum(plain.dim)", "N=2 C=3"),
+        ("x.sum(plain._dim)", "N=2 C=3"),
+        ("x.sum(overridden.dim)", "N=2 T=4"),
+        ("x.sum(overridden._dim)", "N=2 C=3"),
         ("x.sum(Described().dim)", "N=2 C=3"),
         ("isinstance(Derived(x), Base)", "True"),
         ("isinstance(Base(x), Derived)", "False"),

@@ -399,10 +399,21 @@ class Wrapped:
     """A function under a decorator of the standard library: property, staticmethod, ….
 
     `kind` is one of property, cached, staticmethod, classmethod, partialmethod, contextmanager.
+    A property may have a `setter`.
     """
 
     kind: str
     function: Value
+    setter: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOptions:
+    """``dataclasses.field(…)`` in the body of a class; None for an option without a value."""
+
+    default: Value | None
+    default_factory: Value | None
+    init: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +549,7 @@ Value: TypeAlias = (
     | Generator
     | BoundMethod
     | Wrapped
+    | FieldOptions
     | Partial
     | ClassValue
     | Instance

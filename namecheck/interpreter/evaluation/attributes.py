@@ -327,9 +327,9 @@ class Attributes:
         if isinstance(target, TensorValue) and name == "data":
             self.interpreter.torch.replace_data(target, store)
         if isinstance(target, Instance):
-            setter = class_lookup.attribute(target.cls, f"{name}=", store)
-            if setter is not None:
-                self.interpreter.call_values(setter, [target, value], node, store, frame)
+            descriptor = class_lookup.attribute(target.cls, name, store)
+            if isinstance(descriptor, Wrapped) and descriptor.setter is not None:
+                self.interpreter.call_values(descriptor.setter, [target, value], node, store, frame)
                 return
             own = class_lookup.attribute(target.cls, "__setattr__", store)
             if own is not None:

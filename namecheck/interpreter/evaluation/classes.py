@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, merges
@@ -17,6 +16,7 @@ from namecheck.interpreter.domain.values import (
     Entries,
     Environment,
     External,
+    FieldOptions,
     Instance,
     TupleValue,
     Value,
@@ -25,9 +25,6 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# The marker of a field without a default, and the parts of a ``field(…)`` call.
-MISSING: Final = External("dataclasses.MISSING")
-FIELD: Final = ("default", "default_factory", "init")
 _STYLES = {
     "NamedTuple": "namedtuple",
     "TypedDict": "typeddict",
@@ -147,12 +144,12 @@ class Classes:
 
     def _default(self, default: Value, call: Call) -> Value | None:
         """The default of a field, if it has one; ``field(default_factory=f)`` calls it."""
-        if not isinstance(default, TupleValue) or default.fields != FIELD:
+        if not isinstance(default, FieldOptions):
             return default
-        plain, factory, _ = default.items
-        if factory != MISSING:
+        factory = default.default_factory
+        if factory is not None:
             return self.interpreter.call_values(factory, [], call.node, call.store, call.frame)
-        return None if plain == MISSING else plain
+        return default.default
 
     def _fill(self, instance: Instance, call: Call) -> None:
         """Run the generated ``__init__`` of a dataclass."""
@@ -189,7 +186,7 @@ class Classes:
 
 def _is_set_later(default: Value | None) -> bool:
     """Whether the constructor has no parameter for a field: ``field(init=False)``."""
-    return isinstance(default, TupleValue) and default.fields == FIELD and default.items[2] == FALSE
+    return isinstance(default, FieldOptions) and default.init == FALSE
 
 
 def _passed_on(cls: ClassValue) -> list[str]:

@@ -19,10 +19,8 @@ from namecheck.interpreter.domain.values import (
     Environment,
     FunctionValue,
     ListValue,
-    Opaque,
     Operand,
     Repeated,
-    TupleValue,
     Union,
     Value,
 )
@@ -535,17 +533,7 @@ class Statements:
             reversed(definition.decorator_list), reversed(decorators), strict=True
         ):
             value = self.interpreter.libraries.decorate(decorator, value, where, store, frame)
-        if isinstance(value, Opaque) or not self._is_setter(definition, value, store, frame):
-            self.bind_name(definition.name, value, store, frame.environment)
-
-    def _is_setter(self, node: Node, value: Value, store: Store, frame: Frame) -> bool:
-        """Store a property's setter beside the property, under a name of its own."""
-        if isinstance(value, TupleValue) and value.fields == ("setter", "function"):
-            assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            self.bind_name(node.name, value.items[0], store, frame.environment)
-            store.set((frame.environment.number, f"{node.name}="), value.items[1])
-            return True
-        return False
+        self.bind_name(definition.name, value, store, frame.environment)
 
     def _class(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> None:
         decorated: Value = self.interpreter.classes.define(class_node, store, frame)

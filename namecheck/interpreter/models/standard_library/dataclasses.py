@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from namecheck.core import dataclasses
 from namecheck.interpreter.domain import joins
@@ -17,6 +17,7 @@ from namecheck.interpreter.domain.values import (
     DictValue,
     Entries,
     External,
+    FieldOptions,
     Instance,
     ListValue,
     Opaque,
@@ -24,11 +25,13 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation.classes import FIELD, MISSING
 from namecheck.interpreter.evaluation.frames import Arguments, Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import decorator, model
 from namecheck.interpreter.models.standard_library import types
+
+# The marker of an option without a value.
+_MISSING: Final = External("dataclasses.MISSING")
 
 Make: TypeAlias = Callable[[Mapping[str, Value]], Value]
 """Converts the values of the fields of an instance."""
@@ -53,9 +56,9 @@ def field(interpreter: Interpreter, call: Call) -> Value:
     """``field(default=value)`` in the body of a class: only a dataclass uses it."""
     if not isinstance(call.frame.environment.scope, ast.ClassDef):
         return interpreter.fresh("field")
-    default = call.kwargs.get("default", MISSING)
-    factory = call.kwargs.get("default_factory", MISSING)
-    return TupleValue((default, factory, call.kwargs.get("init", TRUE)), FIELD)
+    options = {name: value for name, value in call.kwargs.items() if value != _MISSING}
+    init = options.get("init", TRUE)
+    return FieldOptions(options.get("default"), options.get("default_factory"), init)
 
 
 @model("dataclasses.replace")

@@ -97,8 +97,9 @@ def classmethod_(interpreter: Interpreter, value: Value) -> Value:
 
 @model("builtins.property")
 def make_property(interpreter: Interpreter, call: Call) -> Value:
-    """``property(getter)``."""
-    return Wrapped("property", call.argument(0, "fget"))
+    """``property(getter, setter)``."""
+    setter = call.argument(1, "fset")
+    return Wrapped("property", call.argument(0, "fget"), None if setter == NONE else setter)
 
 
 @model("builtins.staticmethod")

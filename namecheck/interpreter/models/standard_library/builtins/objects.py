@@ -15,7 +15,6 @@ from namecheck.interpreter.domain.values import (
     Repeated,
     TensorValue,
     TorchModule,
-    TupleValue,
     Value,
     Wrapped,
 )
@@ -96,5 +95,7 @@ def of_generator(interpreter: Interpreter, generator: Generator, name: str, call
 
 @methods_of(Wrapped)
 def of_property(interpreter: Interpreter, wrapped: Wrapped, name: str, call: Call) -> Value:
-    """``@x.setter``: the property, the function, and the role of the function."""
-    return TupleValue((wrapped, call.argument(0)), (name, "function"))
+    """``@x.setter``, ``@x.getter``, ``@x.deleter``: the property with another function."""
+    if name == "getter":
+        return replace(wrapped, function=call.argument(0))
+    return replace(wrapped, setter=call.argument(0)) if name == "setter" else wrapped
