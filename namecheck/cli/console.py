@@ -70,14 +70,32 @@ def listed(flag_values: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def standard_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
-    """The name of standard input in messages, and its contents."""
-    return arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read()
+    """The name of standard input in messages, and its contents; raises `Usage`."""
+    from namecheck.core.regular_files import largest, reason_of
+
+    if sys.stdin is None:
+        raise Usage("standard input is closed")
+    try:
+        data = sys.stdin.buffer.read(largest() + 1)
+    except OSError as error:
+        raise Usage(f"cannot read standard input: {reason_of(error)}") from error
+    if len(data) > largest():
+        raise Usage(f"standard input has more than {largest():,} bytes")
+    return arguments.stdin_filename or "<stdin>", data
+
+
+def complain(message: object) -> None:
+    """Print a message of the command itself to standard error, its control characters visible."""
+    from namecheck.report.frame import visible_lines
+
+    text = "\n".join(visible_lines(f"{message}"))
+    print(f"namecheck: {text}", file=sys.stderr)
 
 
 def report_missing(paths: Iterable[str]) -> None:
     """Print a message for each path that does not exist."""
     for path in paths:
-        print(f"namecheck: there is no {path}", file=sys.stderr)
+        complain(f"there is no {path}")
 
 
 def near(word: str, words: Iterable[str]) -> str:
@@ -93,7 +111,7 @@ def report_outward(links: Sequence[str]) -> None:
     if links:
         shown = ", ".join([*links[:_SHOWN], *["…"] * (len(links) > _SHOWN)])
         rule = "links out of the project are not followed, unless they are named"
-        print(f"namecheck: {rule}: {shown}", file=sys.stderr)
+        complain(f"{rule}: {shown}")
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
 
 def show(changes: Iterable[tuple[str, Document, Document]], color: str | None) -> None:
-    """Print the changes of files, each with its path: byte for byte, unless coloured."""
+    """Print the changes of files, each with its path: byte for byte, unless people read them."""
     from namecheck.editing.edits import unified
     from namecheck.report.changes import diff_line
+    from namecheck.report.frame import visible
 
     paint = painter(color)
+    seen = paint.colored or sys.stdout.isatty()
     sys.stdout.flush()
     for path, before, after in changes:
         for line in unified(before, after, _from_here(path)):
-            if paint.colored:
-                print(diff_line(line.decode(before.encoding, "replace"), paint))
+            if seen:
+                parts = line.decode(before.encoding, "replace").removesuffix("\r").split("\t")
+                print(diff_line("\t".join(map(visible, parts)), paint))
             else:
                 sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from namecheck.cli import diffs
-from namecheck.cli.console import CLEAN, FOUND, Usage, painter
+from namecheck.cli.console import CLEAN, FOUND, Usage, complain, painter
 from namecheck.core.dataclasses import replace
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def shown(run: CheckRun, budget: int) -> Shown:
     offer = offers.offer(run.entries, run.result.findings, budget, run.overlay, run.cache)
     if offer.untried:
         more = counted(offer.untried, "more finding")
-        print(f"namecheck: fixes were not tried for {more}; --diff tries all", file=sys.stderr)
+        complain(f"fixes were not tried for {more}; --diff tries all")
     return Shown(offer.fixes)
 
 
@@ -255,10 +255,10 @@ def _is_written(change: Change, stdin: dict[str, bytes]) -> bool:
     try:
         target = change.before.write(change.after.data, linked=change.linked)
     except CannotWrite as error:
-        print(f"namecheck: not fixed: {error}", file=sys.stderr)
+        complain(f"not fixed: {error}")
         return False
     if target not in ("", change.before.location):
-        print(f"namecheck: wrote {target} through the link {change.path}", file=sys.stderr)
+        complain(f"wrote {target} through the link {change.path}")
     return True
 
 

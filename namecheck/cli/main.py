@@ -13,18 +13,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
+    from typing import NoReturn
 
     from namecheck.cli.verbs import Verb
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
+    """Run the command; returns its exit status, which is 1 for findings alone."""
     words = sys.argv[1:] if argv is None else argv
-    if list(words) == ["--version"]:
-        print(_versions())
-        return 0
+    try:
+        if None in (sys.stdin, sys.stdout, sys.stderr) and words[:1] != ["run"]:
+            from namecheck.cli.failures import fill_closed_streams
+
+            fill_closed_streams()
+        if list(words) == ["--version"]:
+            print(_versions(), flush=True)
+            return 0
+        arguments = _parsed(words)
+        if arguments is None or not arguments.verb.unguarded:
+            return _run(arguments)
+    except KeyboardInterrupt:
+        from namecheck.cli.console import INTERRUPTED
+
+        print("\nInterrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        from namecheck.cli.failures import status_of
+
+        return status_of(error)
+    verb: Verb = arguments.verb
+    return verb.run(arguments)
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace | None:
+    """The arguments of a verb; None where there is no verb, and help was printed."""
     from namecheck.cli import verbs
-    from namecheck.cli.console import WRONG
 
     names = verbs.names()
     if words and not words[0].startswith("-") and words[0] not in names:
@@ -34,11 +57,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if unknown:
         verb_parser: argparse.ArgumentParser = getattr(arguments, "parser", parser)
         verb_parser.error(_unrecognized(unknown, verb_parser))
-    if "verb" not in arguments:
-        parser.print_help()
-        return WRONG
-    verb: Verb = arguments.verb
-    return verb.run(arguments) if verb.unguarded else _guarded(verb, arguments)
+    if "verb" in arguments:
+        return arguments
+    parser.print_help()
+    return None
+
+
+def _run(arguments: argparse.Namespace | None) -> int:
+    from namecheck.cli.console import WRONG
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    status: int = WRONG if arguments is None else arguments.verb.run(arguments)
+    sys.stdout.flush()
+    return status
 
 
 def _versions() -> str:
@@ -67,44 +100,6 @@ def _unrecognized(unknown_options: Sequence[str], verb_parser: argparse.Argument
     return f"unrecognized arguments: {' '.join(unknown_options)}{hint}"
 
 
-def _guarded(verb: Verb, arguments: argparse.Namespace) -> int:
-    """Run a verb; expected errors are printed in one line."""
-    from namecheck.cli.console import FOUND, INTERRUPTED, WRONG
-
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        status = verb.run(arguments)
-        sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Python would report the error once more when it closes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FOUND
-    except ImportError as error:
-        # No verb imports the code that it checks: an ImportError in a script of `run` or `compare`
-        # is the script's.
-        print(f"namecheck: the installation is damaged: {error}", file=sys.stderr)
-        return WRONG
-    except Exception as error:
-        if not _is_expected(error):
-            raise
-        print(f"namecheck: {error}", file=sys.stderr)
-        return WRONG
-
-
-def _is_expected(error: Exception) -> bool:
-    from namecheck.cli.console import Usage
-    from namecheck.core.faults import LimitError, TableError
-    from namecheck.project.settings import SettingsError
-
-    return isinstance(error, Usage | TableError | LimitError | SettingsError)
-
-
 def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
     """The parser of the command with these verbs."""
     import argparse
@@ -114,7 +109,13 @@ def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
     def layout(prog: str) -> argparse.HelpFormatter:
         return argparse.HelpFormatter(prog, width=_columns() - 2)
 
-    parser = argparse.ArgumentParser(
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            from namecheck.report.frame import visible
+
+            super().error(visible(message))
+
+    parser = Parser(
         prog="namecheck",
         formatter_class=layout,
         description="Dimension names for PyTorch tensors, checked before anything runs.",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from namecheck.cli.console import Usage, near, painter, print_lines
+from namecheck.cli.console import Usage, complain, near, painter, print_lines
 from namecheck.report import formats
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def show(
     if all(output.file is not None for output in outputs):
         summary = listing(painter("never")).summary
         if summary:
-            print(f"namecheck: {summary}", file=sys.stderr)
+            complain(summary)
     return whole
 
 
@@ -94,6 +93,6 @@ def _is_written(file: str, lines: Iterable[str]) -> bool:
     try:
         save(file, text.encode("utf-8", "backslashreplace"))
     except CannotWrite as error:
-        print(f"namecheck: not written: {error}", file=sys.stderr)
+        complain(f"not written: {error}")
         return False
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import traceback
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from namecheck.compare import Comparison, Place
 from namecheck.compare.attributes import ATTRIBUTES
 from namecheck.compare.join import Fault, Joined, Verdict, counts_of
 from namecheck.report import frame
+from namecheck.report.formats import json
 from namecheck.report.frame import Label, visible
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted, locations
@@ -54,7 +54,7 @@ def as_json(comparison: Comparison) -> str:
         "ended": _ending(comparison),
         "lost": None if comparison.lost is None else _spot(comparison, comparison.lost),
     }
-    return json.dumps(data, indent=2, ensure_ascii=False)
+    return json.text(data)
 
 
 def _object(comparison: Comparison, one: Joined) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from namecheck.editing.documents import Document
 from namecheck.migration.migrated import Migrated
+from namecheck.report.formats import json
 from namecheck.report.frame import Paint, visible
 from namecheck.report.wording import counted, locations
 
@@ -74,7 +74,7 @@ def as_json(files: Sequence[Migrated]) -> str:
             "failed": sum(one.failure is not None for one in files),
         },
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json.text(document)
 
 
 def _file(one: Migrated) -> dict[str, Any]:

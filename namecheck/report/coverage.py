@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from namecheck.operators import Operator
+from namecheck.report.formats import json
+from namecheck.report.frame import visible
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
 from namecheck.version import VERSION, table_version
@@ -69,11 +70,7 @@ def differences(operator: Operator) -> list[str]:
 def as_json(rows: Mapping[str, Operator]) -> str:
     """All operators as data."""
     listed = [_object(row) for _, row in sorted(rows.items())]
-    return json.dumps(
-        {"version": VERSION, "table": table_version(), "operators": listed},
-        indent=2,
-        ensure_ascii=False,
-    )
+    return json.text({"version": VERSION, "table": table_version(), "operators": listed})
 
 
 def _object(operator: Operator) -> dict[str, Any]:
@@ -102,7 +99,8 @@ def as_text(rows: Mapping[str, Operator], paint: Painter) -> Iterator[str]:
     for row in listed:
         native = paint(_ROLES[support(row)], f"{support(row):6}")
         differs = "; ".join(differences(row))
-        line = f"{row.key:{key}}  {row.forms:{letters}}  {row.names:{rule}}  {native}  {differs}"
+        columns = f"{visible(row.key):{key}}  {row.forms:{letters}}  {row.names:{rule}}"
+        line = f"{columns}  {native}  {differs}"
         yield line.rstrip()
     tally = Counter(map(support, listed))
     spoken = ", ".join(f"{word} {tally[word]:,}" for word in SUPPORT if tally[word])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from namecheck.core.findings import Code, register
+from namecheck.report.formats import json
 from namecheck.report.painter import Painter
 
 
@@ -44,7 +44,7 @@ def page(code: Code, fixes: Sequence[str], paint: Painter) -> Iterator[str]:
 def as_json(codes: Iterable[Code], fixes: Callable[[str], Sequence[str]]) -> str:
     """Codes as data; `fixes` describes the fixes of each."""
     listed = [{**_object(code), "fixes": list(fixes(code.code))} for code in codes]
-    return json.dumps(listed, indent=2, ensure_ascii=False)
+    return json.text(listed)
 
 
 def _object(code: Code) -> dict[str, Any]:

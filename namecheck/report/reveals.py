@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from namecheck.interpreter.workspace.analysis import Reveal
+from namecheck.report.formats import json
 from namecheck.report.frame import visible, width_of
 from namecheck.report.painter import Painter
 from namecheck.report.wording import locations
@@ -25,7 +25,7 @@ def as_json(reveals: Sequence[Reveal], filename: str) -> str:
         }
         for reveal in reveals
     ]
-    return json.dumps(listed, indent=2, ensure_ascii=False)
+    return json.text(listed)
 
 
 def as_text(reveals: Sequence[Reveal], paint: Painter) -> Iterator[str]:
@@ -36,7 +36,7 @@ def as_text(reveals: Sequence[Reveal], paint: Painter) -> Iterator[str]:
     right = max(map(width_of, sources), default=0)
     for place, source, reveal in zip(places, sources, reveals, strict=True):
         gap = " " * (right - width_of(source))
-        dims = paint("bold", reveal.dims or "(no dimension)")
+        dims = paint("bold", visible(reveal.dims) or "(no dimension)")
         yield f"{paint('gutter', f'{place:>{left}}')}  {source}{gap}  {dims}"
 
 

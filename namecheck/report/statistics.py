@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from namecheck.report.frame import visible
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
 
@@ -35,7 +36,8 @@ def as_text(statistics: Statistics, file_count: int, paint: Painter) -> Iterator
         times = len(str(worst[0][1].times))
         longest = max(len(word) for word, _ in worst)
         for word, loss in worst:
-            yield f"  {loss.times:>{times}} x  {word:<{longest}}  {loss.filename}:{loss.line}"
+            place = f"{visible(loss.filename)}:{loss.line}"
+            yield f"  {loss.times:>{times}} x  {visible(word):<{longest}}  {place}"
         yield paint("help", "Annotate the results there, or name them with refine_names.")
 
 

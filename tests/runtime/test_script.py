@@ -204,6 +204,30 @@ def test_a_record_is_written_as_json(folder: Path, found: str, tmp_path: Path) -
     assert items[0]["location"] == {"row": 9, "column": 5}
 
 
+def test_a_record_is_not_lost_where_its_file_cannot_be_written(
+    folder: Path, found: str, tmp_path: Path
+) -> None:
+    (tmp_path / "gone").mkdir()
+    text = (folder / found).read_text()
+    (folder / found).write_text(f"{text}\nimport os\nos.rmdir({str(tmp_path / 'gone')!r})\n")
+    options = ("--mode", "record", "--output-format", "json", "--output-file")
+    finished = run(folder, *options, str(tmp_path / "gone" / "record.json"), found)
+    (folder / found).write_text(text)
+    first, _, record = finished.stderr.partition("\n")
+    assert (finished.returncode, finished.stdout) == (2, "('C',)\n")
+    assert first.startswith("namecheck: not written: ")
+    assert [item["code"] for item in json.loads(record)] == ["NC211", "NC101"]
+
+
+def test_a_record_for_nowhere_is_refused_before_the_program_runs(
+    folder: Path, found: str, tmp_path: Path
+) -> None:
+    for file in (tmp_path, tmp_path / "nowhere" / "record.json"):
+        finished = run(folder, "--mode", "record", "--output-file", str(file), found)
+        error = f"namecheck: --output-file: {file} is no file in an existing folder\n"
+        assert (finished.returncode, finished.stdout, finished.stderr) == (2, "", error)
+
+
 def test_what_a_program_ends_with_is_written_as_json(folder: Path, found: str) -> None:
     finished = run(folder, "--output-format", "json", found)
     assert finished.returncode == 1

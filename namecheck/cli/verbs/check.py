@@ -19,6 +19,7 @@ from namecheck.cli.console import (
     add_color_flag,
     add_semantics_flag,
     adjusted,
+    complain,
     listed,
     report_missing,
     report_outward,
@@ -159,7 +160,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 executor=executor,
             )
     for note in cache.notes if cache is not None else ():
-        print(f"namecheck: {note}", file=sys.stderr)
+        complain(note)
     run = CheckRun(
         entries, result, here, cache, explain=arguments.explain, unsafe=arguments.unsafe_fixes
     )
@@ -168,7 +169,7 @@ def _run(arguments: argparse.Namespace) -> int:
         own = _settings(settings.above(os.path.dirname(name) or "."), arguments)
         run = run.joined(name, data, own, project.check_text(data, name, own))
     elif not entries and not walk.missing:
-        print("namecheck: no Python files found", file=sys.stderr)
+        complain("no Python files found")
     if fixes.are_wanted(arguments):
         if arguments.add_ignore and fixes.has_baseline(entries):
             raise Usage("--add-ignore does not go with a baseline; --no-baseline leaves it out")
@@ -246,7 +247,7 @@ def _executor(arguments: argparse.Namespace) -> Iterator[Executor | None]:
         raise Usage(f"--executor: {error}") from error
     if cluster.lost:
         lost = f"the cluster at {cluster.url} is gone; the rest was checked here"
-        print(f"namecheck: {lost}", file=sys.stderr)
+        complain(lost)
 
 
 def _print_findings(
@@ -262,7 +263,7 @@ def _print_findings(
     if shard is not None:
         # Each shard prints findings alone, so that their outputs can be put together.
         files = f"shard {shard}: {result.files} of {len(run.entries)} files"
-        print(f"namecheck: {files}. {last_line}", file=sys.stderr)
+        complain(f"{files}. {last_line}")
     shows_summary = shard is None and (complete or result.errors)
     lines = reader(run.contents)
 

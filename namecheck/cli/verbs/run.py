@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import Final
 
 from namecheck.cli.console import (
@@ -13,6 +14,7 @@ from namecheck.cli.console import (
     add_color_flag,
     add_format_flag,
     add_semantics_flag,
+    complain,
     listed,
     painter,
 )
@@ -53,8 +55,10 @@ def _run(arguments: argparse.Namespace) -> int:
     import atexit
 
     words = arguments.program
+    ending = _Ending()
+    atexit.register(ending.end)  # what is registered first is called last
     if not words:
-        print("namecheck: a script or a module to run is missing", file=sys.stderr)
+        complain("a script or a module to run is missing")
         return WRONG
     from namecheck.core.semantics import Semantics
 
@@ -63,7 +67,11 @@ def _run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        print("namecheck: torch is not installed; `run` needs it", file=sys.stderr)
+        complain("torch is not installed; `run` needs it")
+        return WRONG
+    file = arguments.output_file
+    if file and (os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or ".")):
+        complain(f"--output-file: {file} is no file in an existing folder")
         return WRONG
     program = Program(
         words[0],
@@ -74,7 +82,7 @@ def _run(arguments: argparse.Namespace) -> int:
         Semantics(arguments.semantics or "namecheck"),
     )
     if arguments.mode != "error" or arguments.output_format == "json":
-        atexit.register(_report, arguments, os.getpid())
+        atexit.register(_report, arguments, ending)
     try:
         program.run()
     except CannotRun as error:
@@ -83,10 +91,31 @@ def _run(arguments: argparse.Namespace) -> int:
     return CLEAN
 
 
-def _report(arguments: argparse.Namespace, process: int) -> None:
-    """Report the findings at exit; a forked process leaves that to its parent."""
-    if os.getpid() != process:
+class _Ending:
+    """The end of a process; a forked process leaves it to its parent."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self.failed = False
+
+    def is_here(self) -> bool:
+        """Whether this is the process that ends."""
+        return os.getpid() == self._process
+
+    def end(self) -> None:
+        """Exit with an error, after all else that is called at exit, if something has failed."""
+        if self.failed and self.is_here():
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(AttributeError, OSError, ValueError):  # closed by the program
+                    stream.flush()
+            os._exit(WRONG)
+
+
+def _report(arguments: argparse.Namespace, ending: _Ending) -> None:
+    """Report the findings at exit; to standard error too where the file cannot be written."""
+    if not ending.is_here():
         return
+    from namecheck.core.file_replacement import CannotWrite, save
     from namecheck.report import counts
     from namecheck.runtime import shim
 
@@ -95,12 +124,14 @@ def _report(arguments: argparse.Namespace, process: int) -> None:
         lines = iter([counts.as_json(recorded)])
     else:
         lines = (counts.summary if arguments.mode == "warn" else counts.details)(recorded, paint)
+    text = "".join(f"{line}\n" for line in lines)
     if arguments.output_file:
-        with open(arguments.output_file, "w", encoding="utf-8") as file:
-            print(*lines, sep="\n", file=file)
-    else:
-        for line in lines:
-            print(line, file=sys.stderr)
+        try:
+            return save(arguments.output_file, text.encode("utf-8", "backslashreplace"))
+        except CannotWrite as error:
+            complain(f"not written: {error}")
+            ending.failed = True
+    sys.stderr.write(text)
 
 
 # The program reports its own output and its own errors.

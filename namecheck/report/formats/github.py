@@ -7,6 +7,7 @@ from typing import Final
 
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.report.formats import Format
+from namecheck.report.frame import visible, visible_lines
 from namecheck.report.listing import Listing
 
 _LEVELS: Final = {
@@ -24,7 +25,7 @@ def commands(findings: Iterable[Finding]) -> Iterator[str]:
         span = finding.span
         properties = {
             "title": f"namecheck ({code.code})",
-            "file": finding.filename,
+            "file": visible(finding.filename),
             "line": span.line,
             "endLine": span.end_line,
             "col": span.column,
@@ -32,8 +33,9 @@ def commands(findings: Iterable[Finding]) -> Iterator[str]:
         if span.line == span.end_line:
             properties["endColumn"] = span.end_column
         head = ",".join(f"{key}={_escaped(str(value), True)}" for key, value in properties.items())
-        place = f"{finding.filename}:{span.line}:{span.column}"
-        message = _escaped(f"{place}: {code.code} {code.name}: {finding.message}", False)
+        place = f"{visible(finding.filename)}:{span.line}:{span.column}"
+        told = "\n".join(visible_lines(finding.message))
+        message = _escaped(f"{place}: {code.code} {code.name}: {told}", False)
         yield f"::{_LEVELS[code.kind]} {head}::{message}"
 
 

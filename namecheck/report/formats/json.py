@@ -61,12 +61,27 @@ def _place(place: Place) -> dict[str, Any]:
 
 def text(payload: object) -> str:
     """Data as the JSON that all reports print."""
-    return json.dumps(payload, indent=2, ensure_ascii=False)
+    return _with_escapes(json.dumps(payload, indent=2, ensure_ascii=False))
 
 
 def strict_text(payload: object) -> str:
     """The same for readers that refuse lone surrogates, which stand for bytes that are no text."""
-    return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text(payload))
+    dumped = json.dumps(payload, indent=2, ensure_ascii=False)
+    return _with_escapes(re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", dumped))
+
+
+def _with_escapes(dumped: str) -> str:
+    """JSON with escapes for what controls a terminal or reorders a line, which JSON allows."""
+    if all(map(str.isprintable, dumped.split("\n"))):
+        return dumped
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else _escape(letter) for letter in dumped
+    )
+
+
+def _escape(letter: str) -> str:
+    escape = json.dumps(letter)[1:-1]
+    return f"\\u{ord(letter):04x}" if escape == letter else escape
 
 
 def _lines(listing: Listing) -> Iterator[str]:
