@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 from namecheck.core.findings import Finding, Given
 from namecheck.editing.sites import Site, is_stable
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
-from namecheck.fixes.shared.operands import BROADCASTS, align_by_labels, appended, operands
+from namecheck.fixes.shared.operands import align_by_labels, aligned_operands, appended
 
 
 @fix(
@@ -117,7 +117,7 @@ from namecheck.fixes.shared.operands import BROADCASTS, align_by_labels, appende
 )
 def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Aligns an operand with another that has all of its names: `align_as`, or `[:, None]`."""
-    given = operands(finding, site, BROADCASTS)
+    given = aligned_operands(finding, site)
     tried: set[tuple[Given, object]] = set()
     for own, model in permutations(sorted(given, key=lambda one: not _is_stable(one, site)), 2):
         if own.names is None or model.names is None or len(own.names) >= len(model.names):

@@ -8,7 +8,7 @@ from itertools import permutations
 from namecheck.core.findings import Finding
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
-from namecheck.fixes.shared.operands import JOINS, appended, operands
+from namecheck.fixes.shared.operands import appended, joined_operands
 
 
 @fix(
@@ -57,7 +57,7 @@ from namecheck.fixes.shared.operands import JOINS, appended, operands
 )
 def add_missing_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Adds the dim that a tensor lacks to be concatenated with others: `[None]`."""
-    for own, model in permutations(operands(finding, site, JOINS), 2):
+    for own, model in permutations(joined_operands(finding, site), 2):
         node = site.expression(own.span)
         if node is None or own.names is None or model.names is None:
             continue

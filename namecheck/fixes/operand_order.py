@@ -8,7 +8,7 @@ from itertools import pairwise
 from namecheck.core.findings import Finding
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
-from namecheck.fixes.shared.operands import BROADCASTS, JOINS, align_by_labels, operands
+from namecheck.fixes.shared.operands import align_by_labels, aligned_operands, joined_operands
 
 
 @fix(
@@ -69,11 +69,29 @@ from namecheck.fixes.shared.operands import BROADCASTS, JOINS, align_by_labels, 
             """,
             code="NC101",
         ),
+        Example(
+            """
+            import torch
+
+            x = torch.rand(2, 3, names=("N", "C"))
+            y = torch.rand(3, 2, names=("C", "N"))
+            print(torch.cosine_similarity(x, y, dim=0).names)
+            """,
+            """
+            import torch
+
+            x = torch.rand(2, 3, names=("N", "C"))
+            y = torch.rand(3, 2, names=("C", "N"))
+            print(torch.cosine_similarity(x, y.align_as(x), dim=0).names)
+            """,
+            code="NC101",
+        ),
     ),
 )
 def reorder_second_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Gives the second of two operands with the same labels the order of the first."""
-    for first, second in pairwise(operands(finding, site, BROADCASTS + JOINS)):
+    given = aligned_operands(finding, site) or joined_operands(finding, site)
+    for first, second in pairwise(given):
         if first.names is None or second.names is None or not first.labelled:
             continue
         if sorted(map(str, first.names)) == sorted(map(str, second.names)):

@@ -12,7 +12,7 @@ from namecheck.rules.reductions import reduce
 from namecheck.rules.registry import rule
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def cross(input: Tensor, other: Tensor, dim: DimArgument = -1) -> Dims:
     """The names of both inputs, unified; `dim` is of size 3 (torch.cross)."""
     unified = broadcast(input.dims, other.dims)
@@ -27,28 +27,28 @@ def cross(input: Tensor, other: Tensor, dim: DimArgument = -1) -> Dims:
     return unified
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def vecdot(x: Tensor, y: Tensor, dim: DimArgument = -1) -> Dims:
     """The names of both inputs, unified, without the dim summed over (linalg.vecdot)."""
     unified = broadcast(x.dims, y.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument = 1) -> Dims:
     """Both inputs unified, without the compared dim (nn.functional.cosine_similarity)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -> Dims:
     """The names of both inputs, unified, without the last dim (nn.functional.pairwise_distance)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, -1)], keepdim)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def kron(input: Tensor, other: Tensor) -> Dims:
     """Labels of both inputs unified, axes merged; the sizes are multiplied (torch.kron)."""
     unified = unify(input.dims.sizeless(), other.dims.sizeless())

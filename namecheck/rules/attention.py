@@ -17,7 +17,7 @@ from namecheck.rules.dim_map import joined, show_rank, without_right
 from namecheck.rules.registry import rule
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def attends(
     query: Tensor,
     key_tensor: Tensor,

@@ -403,7 +403,7 @@ def _dot(left: Dims, right: Dims) -> Dims:
     return SCALAR
 
 
-@rule(memory="unknown", overlaps="refused")
+@rule(memory="unknown", overlaps="refused", aligns="matched")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Dims:
     """As `mm`, unified with the bias, which broadcasts to the product (recorded: addmm)."""
     return add_product(input.dims, mat1.dims, mat2.dims)

@@ -41,7 +41,7 @@ def indexing_natively(input: Tensor, index: Any) -> Dims:
     return taken.result()
 
 
-@rule
+@rule(aligns="matched")
 def assigning(input: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``: the value is broadcast to the indexed part (recorded: setitem)."""
     target = _indexed(input.dims, index, native=False).result()

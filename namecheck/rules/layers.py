@@ -32,7 +32,7 @@ def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size
     return joined(without_right(input.dims, 1), Dims(weight.prefix[1:]))
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def bilinear_module(
     input1: Tensor,
     input2: Tensor,

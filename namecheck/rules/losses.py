@@ -54,14 +54,14 @@ def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
     return reduces
 
 
-@rule(memory="loses")
+@rule(memory="loses", aligns="matched")
 @reduced
 def unifies_names_of_inputs_to_scalar(input: Tensor, target: Tensor) -> Dims:
     """Both inputs unify; the result is their mean or sum (recorded: l1_loss)."""
     return broadcast(input.dims, target.dims)
 
 
-@rule(memory="loses")
+@rule(memory="loses", aligns="matched")
 @reduced
 def compares_alike(input: Tensor, target: Tensor) -> Dims:
     """As `unifies_names_of_inputs_to_scalar`, for equal shapes (binary_cross_entropy)."""
@@ -77,14 +77,14 @@ def compares_alike(input: Tensor, target: Tensor) -> Dims:
     return unified
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 @reduced
 def unifies_three_to_scalar(input1: Tensor, input2: Tensor, target: Tensor) -> Dims:
     """All inputs unify; the result is their mean or sum (nn.functional.margin_ranking_loss)."""
     return broadcast(broadcast(input1.dims, input2.dims), target.dims)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 @reduced
 def compares_vectors(anchor: Tensor, positive: Tensor, negative: Tensor) -> Dims:
     """All inputs unify, and drop the last dim (nn.functional.triplet_margin_loss)."""
@@ -92,7 +92,7 @@ def compares_vectors(anchor: Tensor, positive: Tensor, negative: Tensor) -> Dims
     return without_right(unified, 1)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 @reduced
 def compares_pairs(input1: Tensor, input2: Tensor, target: Tensor) -> Dims:
     """Two batches of vectors and a label for each pair (nn.functional.cosine_embedding_loss)."""
@@ -161,7 +161,7 @@ def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unkn
     return Dims(tuple(map(unify_dim, others.prefix, classes.prefix)))
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 @reduced
 def classifies_several(input: Tensor, target: Tensor) -> Dims:
     """Input and target unify, and drop the last dim, the classes (multilabel_margin_loss)."""

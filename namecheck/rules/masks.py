@@ -12,7 +12,7 @@ from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule
 
 
-@rule(memory="fresh")
+@rule(memory="fresh", aligns="matched")
 def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
     unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
@@ -20,7 +20,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     return unified
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """As `masked_fill`, but matched from the mask's side (recorded: masked_fill_)."""
     unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
@@ -28,14 +28,14 @@ def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     return unified
 
 
-@rule(memory="fresh")
+@rule(memory="fresh", aligns="matched")
 def masked_select(input: Tensor, mask: Tensor) -> Dims:
     """The mask must align with the input; the result is a vector (recorded: masked_select)."""
     _unified(input.dims, mask.dims)
     return Dims((Dim(None),))
 
 
-@rule(memory="unknown", overlaps="refused")
+@rule(memory="unknown", overlaps="refused", aligns="matched")
 def masked_scatter(input: Tensor, mask: Tensor, source: Any) -> Dims:
     """The input's names unified with the mask's, as `masked_fill` (torch.masked_scatter)."""
     return broadcast(input.dims, mask.dims)

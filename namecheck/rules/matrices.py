@@ -216,7 +216,7 @@ def matrix_norm(
     return removes_dimensions(input, dim, keepdim)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def solves(A: Tensor, B: Tensor, from_left: Flag = True) -> Dims:
     """The dims of X in A X = B, or in X A = B (torch.linalg.solve)."""
     matrix, right_side = _square(A, "linalg.solve"), B.dims
@@ -234,13 +234,13 @@ def solves(A: Tensor, B: Tensor, from_left: Flag = True) -> Dims:
     return _made(batch, *((other, right_side[-1]) if from_left else (right_side[-2], other)))
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def solves_with_info(A: Tensor, B: Tensor, from_left: Flag = True) -> tuple[Dims, Dims | Unknown]:
     """As `solves`, and a number for each matrix (torch.linalg.solve_ex)."""
     return solves(A, B, from_left), without_right(A.dims, 2)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def solves_least_squares(input: Tensor, other: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
     """The dims of the solution; the other results are unknown (torch.linalg.lstsq)."""
     _, rows, columns = _matrix(input.dims, "linalg.lstsq")
@@ -251,7 +251,7 @@ def solves_least_squares(input: Tensor, other: Tensor) -> tuple[Dims, Unknown, U
     return _made(batch, columns, other.dims[-1]), UNKNOWN, UNKNOWN, UNKNOWN
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def solves_by_factors(B: Tensor, decomposition: Tensor) -> Dims:
     """The dims of B, its batch broadcast with the decomposition's (torch.cholesky_solve)."""
     if B.dims.rank is None or decomposition.dims.rank is None:

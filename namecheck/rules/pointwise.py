@@ -20,7 +20,7 @@ def keeps_input_names(input: Tensor) -> Dims:
     return input.dims
 
 
-@rule(memory="preserves", overlaps="refused", broadcasts=True)
+@rule(memory="preserves", overlaps="refused", broadcasts=True, aligns="broadcast")
 def unifies_names_from_inputs(input: Tensor, other: object) -> Dims:
     """The names of both inputs, unified from the right (name_inference.rst, same title)."""
     if not isinstance(input, Tensor):
@@ -30,7 +30,7 @@ def unifies_names_from_inputs(input: Tensor, other: object) -> Dims:
     return broadcast(input.dims, other.dims)
 
 
-@rule(memory="preserves", overlaps="refused")
+@rule(memory="preserves", overlaps="refused", aligns="broadcast")
 def unifies_names_from_all_inputs(
     input: TensorOrNumber, tensor1: object, tensor2: object = None
 ) -> Dims:
@@ -40,13 +40,13 @@ def unifies_names_from_all_inputs(
     return reduce(broadcast, operands, Dims())
 
 
-@rule(memory="preserves")
+@rule(memory="preserves", aligns="broadcast")
 def unifies_names_from_inputs_reversed(input: Tensor, other: object) -> Dims:
     """As `unifies_names_from_inputs`, matched from the other side (recorded: rsub, copy_)."""
     return unifies_names_from_inputs(other, input)  # type: ignore[arg-type]
 
 
-@rule(memory="preserves", overlaps="refused", broadcasts=True)
+@rule(memory="preserves", overlaps="refused", broadcasts=True, aligns="broadcast")
 def clamp(
     input: Tensor, min: TensorOrNumber | None = None, max: TensorOrNumber | None = None
 ) -> Dims:
@@ -60,7 +60,7 @@ def clamp(
     return unifies_names_from_all_inputs(input, min, max)
 
 
-@rule(memory="preserves", overlaps="refused")
+@rule(memory="preserves", overlaps="refused", aligns="broadcast")
 def where(
     condition: Tensor, input: TensorOrNumber | None = None, other: object | None = None
 ) -> Dims | tuple[Dims, ...] | Many:
@@ -71,7 +71,7 @@ def where(
     return Many(Tensor(flat)) if rank is None else (flat,) * max(rank, 1)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def normal(mean: TensorOrNumber, std: TensorOrNumber = 1, size: Sizes | None = None) -> Dims:
     """The names of mean and std, unified (documented: keeps_input_names)."""
     if size is None:
@@ -79,7 +79,7 @@ def normal(mean: TensorOrNumber, std: TensorOrNumber = 1, size: Sizes | None = N
     return OPEN if isinstance(size, Unknown) else Dims(tuple(Dim(None, n) for n in size))
 
 
-@rule(memory="preserves", overlaps="refused")
+@rule(memory="preserves", overlaps="refused", aligns="broadcast")
 def unifies_names_of_parts(
     real: Tensor | None = None,
     imag: Tensor | None = None,
@@ -91,7 +91,7 @@ def unifies_names_of_parts(
     return unifies_names_from_all_inputs(first, second)  # type: ignore[arg-type]
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def unifies_count_and_prob(count: Tensor, prob: Tensor) -> Dims:
     """The names of both inputs, unified (torch.binomial)."""
     return broadcast(count.dims, prob.dims)
@@ -122,14 +122,14 @@ def cast_or_type(input: Tensor, dtype: DType | None = None) -> Dims | Unknown:
     return UNKNOWN if dtype is None else input.dims
 
 
-@rule
+@rule(aligns="matched")
 def agrees(input: Tensor, other: Tensor) -> bool | Unknown:
     """Both inputs unify; the result is no tensor (torch.allclose)."""
     broadcast(input.dims, other.dims)
     return UNKNOWN
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def unifies_to_scalar_p(input: Tensor, other: Tensor) -> Dims:
     """Both inputs unify; the result is one number (torch.dist)."""
     broadcast(input.dims, other.dims)

@@ -143,7 +143,7 @@ def _vectors(input: Tensor, other: Tensor, spoken: tuple[str, str, str]) -> tupl
     return closed(input.dims, 1), closed(other.dims, 1)
 
 
-@rule(memory="preserves", overlaps="refused")
+@rule(memory="preserves", overlaps="refused", aligns="matched")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
     """The outer product of two vectors, and a matrix added (torch.addr)."""
     product = _distinct(*_vectors(vec1, vec2, ("addr", "vec1", "vec2")))
@@ -215,7 +215,7 @@ def _pair_of_lists(obj: object) -> bool:
     )
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     """The inputs' outer dims, unified, and the weight's first dim."""
     _check_bilinear(input1.dims, input2.dims, weight.dims)

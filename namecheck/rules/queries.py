@@ -156,7 +156,7 @@ def resize(input: Tensor, size: Sizes) -> Dims:
     return new_dims.rename([UNKNOWN] * new_dims.min_rank)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def resize_as(input: Tensor, the_template: Tensor) -> Dims:
     """The shape of another tensor, and its names, which must match (name_inference.rst)."""
     dim_map.check_resize(input.dims, the_template.dims)

@@ -113,7 +113,7 @@ def _states(dims: Dims, hidden: Size, count: Size, batch_first: Flag, bidirectio
     return Dims((front, batch, new_dim(hidden)))
 
 
-@rule(memory="fresh")
+@rule(memory="fresh", aligns="matched")
 def recurs_once(
     input: Tensor,
     input_size: Size = UNKNOWN,
@@ -127,7 +127,7 @@ def recurs_once(
     return state
 
 
-@rule(memory="fresh")
+@rule(memory="fresh", aligns="matched")
 def recurs_once_gated(
     input: Tensor,
     input_size: Size = UNKNOWN,

@@ -115,7 +115,7 @@ def reduces_all_or_one(
     return removes_one_dimension(input, dim, keepdim)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def reduces_all_or_selects(
     input: Tensor,
     dim: DimArgument | DimArguments = (),

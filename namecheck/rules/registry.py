@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar, overload
+from typing import Any, Final, Literal, TypeAlias, TypeVar, overload
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Dims
@@ -20,6 +20,7 @@ from namecheck.core.discovery import modules_in
 from namecheck.core.faults import TableError
 
 Rule: TypeAlias = Callable[..., Any]
+Alignment: TypeAlias = Literal["", "broadcast", "matched"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,17 @@ class Traits:
 
     `memory` is the word for the memory order of the result (`namecheck.effects.memory_order`);
     ``unknown`` where it varies. `overlaps` is ``refused`` where torch does not write to a tensor
-    whose elements share memory (`namecheck.effects.overlap`). A rule that `broadcasts` all its
-    operands does not move a 0-d tensor from another device (`namecheck.effects.device`). A rule
-    that is not `patched` returns no tensor and reads no names: at run time the shim does not patch
-    torch's function (`namecheck.runtime.patching.targets`).
+    whose elements share memory (`namecheck.effects.overlap`). `aligns` says how its tensors are
+    aligned: ``broadcast`` to the dims of the result, or ``matched`` dim by dim where the result has
+    other dims; empty where each has its own role. A rule that `broadcasts` all its operands does
+    not move a 0-d tensor from another device (`namecheck.effects.device`). A rule that is not
+    `patched` returns no tensor and reads no names: at run time the shim does not patch torch's
+    function (`namecheck.runtime.patching.targets`).
     """
 
     memory: str = ""
     overlaps: str = ""
+    aligns: Alignment = ""
     broadcasts: bool = False
     patched: bool = True
 
@@ -63,7 +67,12 @@ def rule(function: _R) -> _R:
 
 @overload
 def rule(
-    *, memory: str = "", overlaps: str = "", broadcasts: bool = False, patched: bool = True
+    *,
+    memory: str = "",
+    overlaps: str = "",
+    aligns: Alignment = "",
+    broadcasts: bool = False,
+    patched: bool = True,
 ) -> Callable[[_R], _R]:
     """Register the decorated function with its traits."""
 
@@ -73,6 +82,7 @@ def rule(
     *,
     memory: str = "",
     overlaps: str = "",
+    aligns: Alignment = "",
     broadcasts: bool = False,
     patched: bool = True,
 ) -> _R | Callable[[_R], _R]:
@@ -82,7 +92,7 @@ def rule(
     """
     if function is not None:
         return _enter(function, NO_TRAITS)
-    traits = Traits(memory, overlaps, broadcasts, patched)
+    traits = Traits(memory, overlaps, aligns, broadcasts, patched)
     return lambda decorated: _enter(decorated, traits)
 
 

@@ -131,7 +131,7 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
     return UNKNOWN
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
     """The dims of `y` and `x` without `dim` (torch.trapezoid)."""
     whole, place = _integrand(y, x, dim)
@@ -161,7 +161,7 @@ def differs_along(input: Tensor, dim: DimArgument | DimArguments = None) -> tupl
     return (input.dims,) * len(positions(input.dims, dim))
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
     """The dims of `y`, shorter by one along `dim` (torch.cumulative_trapezoid)."""
     whole, place = _integrand(y, x, dim)

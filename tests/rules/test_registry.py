@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import shutil
 import subprocess
@@ -13,7 +14,10 @@ from typing import Final
 import pytest
 
 import namecheck
+from namecheck.core.dims import Dims
 from namecheck.core.faults import TableError
+from namecheck.core.names import Contradiction
+from namecheck.core.tensors import Tensor
 from namecheck.operators import table
 from namecheck.rules import registry
 
@@ -170,3 +174,35 @@ def test_a_rule_that_gives_no_tensor_says_whether_the_shim_replaces_it() -> None
         gives_none = not giving.search(str(inspect.signature(function).return_annotation))
         patched = registry.traits_of(name).patched
         assert patched == (not gives_none or name in PATCHED), f"{name}: say @rule(patched=False)"
+
+
+NAMES: Final = (("N", "C"), ("C", "N"), ("N", "D"), ("N", "C", "D"), ("C", "N", "D"))
+
+
+def broadcasts(rule: registry.Rule) -> bool:
+    """Whether a rule aligns two of its tensors from the right, for some dims of size 3."""
+    parameters = inspect.signature(rule).parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    tensors = [p.name for p in parameters if "Tensor" in str(p.annotation) or p.name == "other"]
+    for names, others in itertools.permutations(NAMES, 2):
+        first, second = (Tensor(Dims.of(*n, sizes=(3,) * len(n))) for n in (names, others))
+        for one, other in itertools.combinations(tensors, 2):
+            call = {name: first if name in tensors else 1 for name in needed}
+            try:
+                rule(**{**call, one: first, other: second})
+            except Contradiction as contradiction:
+                if "attempting to broadcast" in contradiction.message:
+                    return True
+            except Exception:  # other arguments are needed: the rule is not about these tensors
+                continue
+    return False
+
+
+def test_a_rule_that_broadcasts_its_tensors_says_so() -> None:
+    rules = registry.load()
+    silent = [
+        name
+        for name in sorted({row.names for row in table().values()} & rules.keys())
+        if not registry.traits_of(name).aligns and broadcasts(rules[name])
+    ]
+    assert silent == [], "declare how the tensors are aligned: @rule(aligns=...)"

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from namecheck.core.findings import Edit, Finding, Given
 from namecheck.editing.sites import Site, is_stable, quoted
 from namecheck.fixes.shared.declaration import Proposal
-
-BROADCASTS: Final = ("unifies", "where", "lerp", "masked_fill", "clamp", "addc")
-"""The first words of the rules whose operators broadcast their operands."""
-
-JOINS: Final = ("cat", "stack", "hstack", "vstack", "dstack")
-"""The first words of the rules whose operators concatenate tensors along a dim."""
+from namecheck.rules.registry import NO_TRAITS, Traits, traits_of
 
 
-def operands(finding: Finding, site: Site, rules: tuple[str, ...]) -> Sequence[Given]:
-    """The operands of an operator with one of these rules; none for another operator."""
-    facts = finding.facts
-    row = site.row(facts.operator) if facts else None
-    return facts.given if facts and row is not None and row.names.startswith(rules) else ()
+def aligned_operands(finding: Finding, site: Site) -> Sequence[Given]:
+    """The operands of an operator that aligns them dim by dim; none of another operator."""
+    facts, traits = finding.facts, _traits(finding, site)
+    return facts.given if facts and traits.aligns else ()
+
+
+def joined_operands(finding: Finding, site: Site) -> Sequence[Given]:
+    """The tensors that an operator concatenates along a dim; none of another operator."""
+    facts, traits = finding.facts, _traits(finding, site)
+    return facts.given if facts and traits.memory == "joins" else ()
+
+
+def _traits(finding: Finding, site: Site) -> Traits:
+    row = site.row(finding.facts.operator) if finding.facts else None
+    return NO_TRAITS if row is None else traits_of(row.names)
 
 
 def align_by_labels(own: Given, model: Given, site: Site, *, certain: bool) -> Iterator[Proposal]:

@@ -32,6 +32,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.operators import Inference
+from namecheck.rules.registry import traits_of
 
 # The queries for all sizes, and the arithmetic of sizes.
 _SHAPES: Final = frozenset({"shape", "size", "Tensor.size"})
@@ -42,16 +43,7 @@ _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Known]]] = {
     "FloorDiv": operator.floordiv,
     "Mod": operator.mod,
 }
-# The rules that broadcast all their tensors, and their keywords that may be tensors.
-_BROADCASTING: Final = frozenset(
-    {
-        "unifies_names_from_inputs",
-        "unifies_names_from_inputs_reversed",
-        "unifies_names_from_all_inputs",
-        "where",
-        "clamp",
-    }
-)
+# The keywords for tensors of the rules that broadcast all their tensors.
 _OPERANDS: Final = frozenset({"", "input", "other", "min", "max", "end", "tensor1", "tensor2"})
 # Parameters and buffers of modules are broadcast to the data, not the data to them: the tag of
 # those that the program makes, and the addresses of the others.
@@ -88,7 +80,7 @@ def likely(
         (lowered, keyword_values[name]) for name, lowered in lowered_inputs.keywords.items()
     ]
     given = [*zip(lowered_inputs.args, args, strict=True), *keywords]
-    broadcast = rule in _BROADCASTING
+    broadcast = rule is not None and traits_of(rule).aligns == "broadcast"
     pairs = [
         pair
         for name, pair in zip([""] * len(args) + list(keyword_values), given, strict=True)
