@@ -17,6 +17,8 @@ FOUND: Final = 1
 WRONG: Final = 2
 INTERRUPTED: Final = 130
 
+# The columns of a terminal that does not tell how many it has.
+_USUAL: Final = 80
 # So many of several paths are listed in a message.
 _SHOWN: Final = 5
 
@@ -124,6 +126,20 @@ def painter(color: str | None, stream: TextIO | None = None) -> Painter:
     """A painter for a stream: it colours if `color` says so, or by default on a terminal."""
     from namecheck.report.painter import Painter
 
+    columns = _columns(stream or sys.stdout)
     if color in (None, "auto"):
-        return Painter((stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR"))
-    return Painter(color == "always")
+        return Painter(columns is not None and not os.environ.get("NO_COLOR"), columns)
+    return Painter(color == "always", columns)
+
+
+def _columns(stream: TextIO) -> int | None:
+    """The width of the terminal that a stream writes to; None where it is no terminal."""
+    if not stream.isatty():
+        return None
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        try:
+            return os.get_terminal_size(stream.fileno()).columns or _USUAL
+        except (OSError, ValueError):
+            return _USUAL

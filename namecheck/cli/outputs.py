@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from namecheck.cli.console import Usage, complain, near, painter, print_lines
 from namecheck.report import formats
+from namecheck.report.painter import Painter
 
 if TYPE_CHECKING:
     from namecheck.project.settings import Settings
     from namecheck.report.listing import Listing
-    from namecheck.report.painter import Painter
 
 
 class Output(NamedTuple):
@@ -77,10 +77,10 @@ def show(
         if output.file is None:
             print_lines(output.format.lines(listing(painter(color))))
         else:
-            plain = listing(painter("never"))
+            plain = listing(Painter(False))
             whole = _is_written(output.file, output.format.lines(plain)) and whole
     if all(output.file is not None for output in outputs):
-        summary = listing(painter("never")).summary
+        summary = listing(Painter(False)).summary
         if summary:
             complain(summary)
     return whole

@@ -8,7 +8,8 @@ from typing import Any
 from namecheck.editing.documents import Document
 from namecheck.migration.migrated import Migrated
 from namecheck.report.formats import json
-from namecheck.report.frame import Paint, visible
+from namecheck.report.frame import visible
+from namecheck.report.painter import Painter
 from namecheck.report.wording import counted, locations
 
 
@@ -19,7 +20,7 @@ def differences(files: Sequence[Migrated]) -> Iterator[tuple[str, Document, Docu
             yield one.path, one.before, one.after
 
 
-def as_text(files: Sequence[Migrated], paint: Paint, *, applied: bool) -> Iterator[str]:
+def as_text(files: Sequence[Migrated], paint: Painter, *, applied: bool) -> Iterator[str]:
     """The places left in each file and the reasons; then the number of rewritten places."""
     for one in files:
         if one.failure is not None:

@@ -15,24 +15,24 @@ from itertools import takewhile, zip_longest
 from typing import Final
 
 from namecheck.core.findings import Edit, Fix, Span
-from namecheck.report.frame import WIDTH, Paint, visible
+from namecheck.report.frame import folded, room, visible, width_of
+from namecheck.report.painter import Painter
 
 _SHOWN: Final = 12
 _LEAD: Final = 40
 
 
-def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[str]:
+def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Painter) -> Iterator[str]:
     """The rows that show a fix: its description, and the lines that it removes and adds."""
     indent = " " * gutter
-    head = paint("help", f"fix ({fix.applicability})")
-    yield f"{indent} {paint('gutter', '=')} {head}: {visible(fix.message)}"
+    yield from noted(f"fix ({fix.applicability})", fix.message, gutter, paint)
     changed = list(_changed(lines, applied(lines, fix.edits)))
     margin = min((_indent(text) for _, _, text, _ in changed if text.strip()), default=0)
     if changed:
         yield paint("gutter", f"{indent} |")
     for number, sign, text, same in changed[:_SHOWN]:
         ahead = len(text[:same].expandtabs(4))
-        part = _window(visible(text.expandtabs(4)[margin:]), ahead - margin)
+        part = _window(visible(text.expandtabs(4)[margin:]), ahead - margin, room(gutter, paint))
         row = f"{sign} {part}".rstrip()
         role = "removed" if sign == "-" else "added"
         yield f"{paint('gutter', f'{number:>{gutter}}')} {paint(role, row)}"
@@ -40,7 +40,20 @@ def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[
         yield paint("gutter", f"{indent} … {len(changed) - _SHOWN} more")
 
 
-def diff_line(line: str, paint: Paint) -> str:
+def noted(head: str, text: str, gutter: int, paint: Painter) -> Iterator[str]:
+    """A remark under a finding, with its head in colour; its further lines are indented."""
+    indent = " " * gutter
+    beside = len(f"{indent}         ")
+    columns = None if paint.columns is None else paint.columns - beside
+    first, *rest = text.split("\n")
+    taken = len(f"{indent} = {head}: ") - beside
+    begun, *more = folded(visible(first), columns, taken)
+    yield f"{indent} {paint('gutter', '=')} {paint('help', head)}: {begun}"
+    for line in (*more, *(part for one in rest for part in folded(visible(one), columns))):
+        yield f"{indent}         {line}"
+
+
+def diff_line(line: str, paint: Painter) -> str:
     """A line of a unified diff in its colour."""
     if line.startswith(("---", "+++")):
         return paint("bold", line)
@@ -100,13 +113,17 @@ def _in_common(old_text: str, new_text: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _window(text: str, column: int) -> str:
+def _window(text: str, column: int, width: int) -> str:
     """The part of a long line around the column of a change."""
-    if len(text) <= WIDTH:
+    if width_of(text) <= width:
         return text
-    start = 0 if column + _LEAD < WIDTH else column - _LEAD
-    before, after = "…" if start else "", "…" if start + WIDTH < len(text) else ""
-    return f"{before}{text[start : start + WIDTH]}{after}"
+    inner = width - 2  # between two ellipses
+    start = 0 if column + _LEAD < inner else column - min(_LEAD, inner // 2)
+    part = text[start : start + inner]
+    while width_of(part) > inner:
+        part = part[:-1]
+    before, after = "…" if start else "", "…" if start + len(part) < len(text) else ""
+    return f"{before}{part}{after}"
 
 
 def _indent(text: str) -> int:

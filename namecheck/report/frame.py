@@ -16,21 +16,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Span
+from namecheck.report.painter import Painter
 
 WIDTH: Final = 120
-"""The number of columns shown of one line; of a longer one the relevant part."""
+"""The number of columns shown of one line where there is no terminal; of a longer one a part."""
 
 _TAB: Final = 4
 _LEAD: Final = 24
-
-Paint = Callable[[str, str], str]
-"""Puts the colour of a role (``gutter``, ``primary``, ``secondary``) on a text."""
+# On a terminal that is narrower still, lines wrap.
+_NARROWEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,12 @@ class Stroke:
         return "primary" if self.primary else "secondary"
 
 
-def frame(lines: Sequence[str], labels: Iterable[Label], gutter: int, paint: Paint) -> list[str]:
-    """The rows that show the labelled lines of one file; `gutter` is the width of line numbers."""
+def frame(lines: Sequence[str], labels: Iterable[Label], gutter: int, paint: Painter) -> list[str]:
+    """The rows that show the labelled lines of one file; `gutter` is the width of line numbers.
+
+    Of a line that is longer than the terminal the part around the fault is shown, and a part for
+    each label that does not fit beside it.
+    """
     by_line: dict[int, list[Label]] = {}
     for label in _merged(labels):
         if 1 <= label.span.line <= len(lines):
@@ -68,10 +72,16 @@ def frame(lines: Sequence[str], labels: Iterable[Label], gutter: int, paint: Pai
     for number, before in _with_gaps(sorted(by_line)):
         if before is None:
             rows.append(paint("gutter", "." * max(gutter, 3)))
-        shown = _Line(lines[number - 1], by_line.get(number, ()))
-        rows.append(f"{paint('gutter', f'{number:>{gutter}} |')} {shown.text}".rstrip())
-        rows += [f"{bar} {row}" for row in _strokes(shown.strokes, paint)]
+        for excerpt in _excerpts(lines[number - 1], by_line.get(number, ()), room(gutter, paint)):
+            rows.append(f"{paint('gutter', f'{number:>{gutter}} |')} {excerpt.text}".rstrip())
+            most = None if paint.columns is None else room(gutter, paint)
+            rows += [f"{bar} {row}" for row in _strokes(excerpt.strokes, most, paint)]
     return rows
+
+
+def room(gutter: int, paint: Painter) -> int:
+    """The number of columns for a line of source beside its number."""
+    return WIDTH if paint.columns is None else max(paint.columns - gutter - 3, _NARROWEST)
 
 
 def _merged(labels: Iterable[Label]) -> Iterator[Label]:
@@ -94,43 +104,73 @@ def _with_gaps(numbers: Sequence[int]) -> Iterator[tuple[int, int | None]]:
         yield number, before if number - before <= 1 else None
 
 
-class _Line:
-    """One line of source for display: tabs expanded, wide letters counted, a window cut out."""
+@dataclass(frozen=True, slots=True)
+class _Excerpt:
+    """A part of a line of source, and the labels in it."""
 
-    def __init__(self, source: str, labels: Iterable[Label]) -> None:
-        pieces = _pieces(source)
-        edges = [0]
-        for piece, width in pieces:
-            edges.append(edges[-1] + (width if piece != "\t" else _TAB - edges[-1] % _TAB))
-        strokes = [_stroke(label, source, edges) for label in labels]
-        first, last = self._window(edges, strokes)
+    text: str
+    strokes: Sequence[Stroke]
+
+
+def _excerpts(source: str, labels: Iterable[Label], width: int) -> Iterator[_Excerpt]:
+    """One line for display: tabs expanded, wide letters counted, the relevant parts cut out."""
+    pieces = _pieces(source)
+    edges = [0]
+    for piece, columns in pieces:
+        edges.append(edges[-1] + (columns if piece != "\t" else _TAB - edges[-1] % _TAB))
+    texts = [
+        piece if piece != "\t" else " " * (edges[index + 1] - edges[index])
+        for index, (piece, _) in enumerate(pieces)
+    ]
+    strokes = [_stroke(label, source, edges) for label in labels]
+    if edges[-1] <= width:
+        yield _Excerpt("".join(texts), strokes)
+        return
+    breadth = width - 2  # between two ellipses
+    for shown in _shares(strokes, breadth) or [[]]:
+        first, last = _window(edges, shown, breadth)
         left, right = edges[first], edges[last]
-        text = "".join(
-            piece if piece != "\t" else " " * (edges[index + 1] - edges[index])
-            for index, (piece, _) in enumerate(pieces[first:last], first)
-        )
         before, after = "…" if first else "", "…" if last < len(pieces) else ""
-        self.text = f"{before}{text}{after}"
-        self.strokes = [
-            replace(
-                stroke,
-                start=max(stroke.start - left, 0) + len(before),
-                end=max(min(stroke.end, right) - left, 1) + len(before),
-            )
-            for stroke in strokes
-            if stroke.start <= right and stroke.end >= left
-        ]
+        shift = len(before) - left
+        yield _Excerpt(
+            f"{before}{''.join(texts[first:last])}{after}",
+            [
+                replace(
+                    stroke,
+                    start=stroke.start + shift,
+                    end=max(min(stroke.end, right), stroke.start + 1) + shift,
+                )
+                for stroke in shown
+            ],
+        )
 
-    def _window(self, edges: list[int], strokes: list[Stroke]) -> tuple[int, int]:
-        if edges[-1] <= WIDTH:
-            return 0, len(edges) - 1
-        wanted = min((stroke.start for stroke in strokes), default=0)
-        if wanted + _LEAD < WIDTH:
-            wanted = 0
-        left = max(wanted - _LEAD, 0)
-        first = next(index for index, edge in enumerate(edges) if edge >= left)
-        last = max(index for index, edge in enumerate(edges) if edge <= edges[first] + WIDTH)
-        return first, last
+
+def _shares(strokes: Sequence[Stroke], breadth: int) -> list[list[Stroke]]:
+    """The labels that fit into one part of a line, from left to right; first around the fault."""
+    pending = sorted(strokes, key=lambda stroke: (not stroke.primary, stroke.start))
+    shares: list[list[Stroke]] = []
+    while pending:
+        nearby = [pending.pop(0)]
+        for stroke in [*pending]:
+            start = min(stroke.start, *(one.start for one in nearby))
+            end = max(stroke.end, *(one.end for one in nearby))
+            if end - start <= breadth:
+                nearby.append(stroke)
+                pending.remove(stroke)
+        shares.append(nearby)
+    return sorted(shares, key=lambda nearby: min(stroke.start for stroke in nearby))
+
+
+def _window(edges: list[int], strokes: Sequence[Stroke], breadth: int) -> tuple[int, int]:
+    """The first and the last edge of the part of a line that shows some labels."""
+    start = min((stroke.start for stroke in strokes), default=0)
+    end = max((stroke.end for stroke in strokes), default=0)
+    left = 0 if end <= breadth else max(start - min(_LEAD, max(breadth - (end - start), 0)), 0)
+    first = next(index for index, edge in enumerate(edges) if edge >= left)
+    if edges[first] > start:
+        first -= 1
+    last = max(index for index, edge in enumerate(edges) if edge <= edges[first] + breadth)
+    return first, last
 
 
 def _stroke(label: Label, source: str, edges: list[int]) -> Stroke:
@@ -156,6 +196,24 @@ def width_of(text: str) -> int:
     return len(text) if text.isascii() else sum(width for _, width in _pieces(text))
 
 
+def folded(text: str, columns: int | None, used: int = 0) -> list[str]:
+    """A text in lines of at most so many columns, the first after as many as are `used`."""
+    if columns is None or width_of(text) <= columns - used:
+        return [text]
+    lines, line, free = [], "", max(columns - used, _NARROWEST)
+    for word in text.split(" "):
+        joined = f"{line} {word}" if line else word
+        if line and width_of(joined) > free:
+            lines.append(line)
+            joined, free = word, max(columns, _NARROWEST)
+        while width_of(joined) > free:
+            cut = next(n for n in range(len(joined), 0, -1) if width_of(joined[:n]) <= free)
+            lines.append(joined[:cut])
+            joined, free = joined[cut:], max(columns, _NARROWEST)
+        line = joined
+    return [*lines, line]
+
+
 def _pieces(text: str) -> list[tuple[str, int]]:
     """Every character for display, with its columns; a tab stays a tab."""
     return [(letter, 1) if " " <= letter <= "~" else _piece(letter) for letter in text]
@@ -174,7 +232,7 @@ def _piece(letter: str) -> tuple[str, int]:
     return letter, 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def _strokes(strokes: Sequence[Stroke], paint: Paint) -> Iterator[str]:
+def _strokes(strokes: Sequence[Stroke], width: int | None, paint: Painter) -> Iterator[str]:
     """The row of carets, with the rightmost label after it and the others below."""
     ordered = sorted(strokes, key=lambda stroke: (stroke.start, -stroke.end))
     if not ordered:
@@ -185,24 +243,28 @@ def _strokes(strokes: Sequence[Stroke], paint: Paint) -> Iterator[str]:
         carets.put(stroke.start, sign * (stroke.end - stroke.start), stroke.role)
     last = ordered[-1]
     hanging = [stroke for stroke in ordered if stroke.text]
-    if last.text and all(stroke.end <= last.end for stroke in ordered):
+    fits = width is None or last.end + 1 + width_of(last.text) <= width
+    if last.text and fits and all(stroke.end <= last.end for stroke in ordered):
         carets.put(last.end + 1, last.text, last.role)
         hanging.remove(last)
     yield carets.show()
     if hanging:
         yield _connectors(hanging, paint).show()
     while hanging:
-        yield _hung(hanging, paint)
+        if width is not None and hanging[-1].start + width_of(hanging[-1].text) > width:
+            yield from _shifted(hanging, width, paint)
+        else:
+            yield _hung(hanging, paint)
 
 
-def _connectors(strokes: Iterable[Stroke], paint: Paint) -> _Row:
+def _connectors(strokes: Iterable[Stroke], paint: Painter) -> _Row:
     row = _Row(paint)
     for stroke in strokes:
         row.put(stroke.start, "|", stroke.role)
     return row
 
 
-def _hung(hanging: list[Stroke], paint: Paint) -> str:
+def _hung(hanging: list[Stroke], paint: Painter) -> str:
     """One row of labels, taken from the right of `hanging` while they fit."""
     taken = [hanging.pop()]
     while hanging and hanging[-1].start + width_of(hanging[-1].text) + 2 <= taken[-1].start:
@@ -213,10 +275,20 @@ def _hung(hanging: list[Stroke], paint: Paint) -> str:
     return row.show()
 
 
+def _shifted(hanging: list[Stroke], width: int, paint: Painter) -> Iterator[str]:
+    """The rightmost label of `hanging`, which does not fit where it begins: more to the left."""
+    stroke = hanging.pop()
+    column = max(min(stroke.start, width - width_of(stroke.text)), 0)
+    for line in folded(stroke.text, width):
+        row = _connectors((one for one in hanging if one.start < column), paint)
+        row.put(column, line, stroke.role)
+        yield row.show()
+
+
 class _Row:
     """Characters at columns, each with the colour of its role."""
 
-    def __init__(self, paint: Paint) -> None:
+    def __init__(self, paint: Painter) -> None:
         self._paint = paint
         self._cells: dict[int, tuple[str, str]] = {}
 

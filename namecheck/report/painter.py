@@ -1,4 +1,4 @@
-"""Colours of texts, by their role."""
+"""Colours of texts, by their role, and the width of the terminal that shows them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _COLORS: Final = {
 
 
 class Painter:
-    """Colours texts, or leaves them plain."""
+    """Colours texts, or leaves them plain; `columns` is None where nothing need fit."""
 
-    def __init__(self, colored: bool) -> None:
+    def __init__(self, colored: bool, columns: int | None = None) -> None:
         self.colored = colored
+        self.columns = columns
 
     def __call__(self, role: str, text: str) -> str:
         if not self.colored or not text:
@@ -36,12 +37,12 @@ class Painter:
 
     def seen_as(self, code_kind: Kind) -> Painter:
         """A painter that colours the primary labels by the kind of a code."""
-        return _KindPainter(self.colored, code_kind)
+        return _KindPainter(self.colored, self.columns, code_kind)
 
 
 class _KindPainter(Painter):
-    def __init__(self, colored: bool, code_kind: Kind) -> None:
-        super().__init__(colored)
+    def __init__(self, colored: bool, columns: int | None, code_kind: Kind) -> None:
+        super().__init__(colored, columns)
         self._code_kind = code_kind
 
     def __call__(self, role: str, text: str) -> str:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from namecheck.core.findings import Finding, register
 from namecheck.core.refusals import Reason, Refusal
-from namecheck.report.frame import Paint, visible
+from namecheck.report.changes import noted
+from namecheck.report.painter import Painter
 from namecheck.report.wording import locations
 
 _SENTENCES: Final = {
@@ -28,18 +29,16 @@ _SENTENCES: Final = {
 }
 
 
-def rows(refusals: Sequence[Refusal], gutter: int, paint: Paint) -> Iterator[str]:
+def rows(refusals: Sequence[Refusal], gutter: int, paint: Painter) -> Iterator[str]:
     """Two rows for each refused fix: its description, and the reason of the refusal."""
-    indent = " " * gutter
     for refusal in refusals:
-        head = paint("help", f"tried ({refusal.fix.applicability})")
-        yield f"{indent} {paint('gutter', '=')} {head}: {visible(refusal.fix.message)}"
         brought = ", ".join(map(_brief, refusal.findings))
         sentence = _SENTENCES[refusal.reason].format(findings=brought)
-        yield f"{indent}         {visible(sentence)}"
+        head = f"tried ({refusal.fix.applicability})"
+        yield from noted(head, f"{refusal.fix.message}\n{sentence}", gutter, paint)
 
 
-def no_rows(gutter: int, paint: Paint) -> Iterator[str]:
+def no_rows(gutter: int, paint: Painter) -> Iterator[str]:
     """The row of a finding for which no fix was tried."""
     yield f"{' ' * gutter} {paint('gutter', '=')} {paint('help', 'fix')}: none was tried."
 

@@ -41,9 +41,13 @@ def texts(
 def _rows(finding: Finding, reader: Reader, paint: Painter) -> Iterator[str]:
     code = register()[finding.code]
     paint = paint.seen_as(code.kind)
+    head = f"{code.code} {code.name}"
     first, *rest = frame.visible_lines(finding.message)
-    yield f"{paint('primary', f'{code.code} {code.name}')}{paint('bold', f': {first}')}"
-    yield from (f"  {row}" for row in rest)
+    columns = None if paint.columns is None else paint.columns - 2
+    first, *more = frame.folded(first, columns, len(head))
+    yield f"{paint('primary', head)}{paint('bold', f': {first}')}"
+    for row in (*more, *(part for one in rest for part in frame.folded(one, columns))):
+        yield f"  {row}"
     labels = _labels(finding)
     gutter = frame.widest(labels)
     arrow = "-->"
@@ -56,9 +60,7 @@ def _rows(finding: Finding, reader: Reader, paint: Painter) -> Iterator[str]:
         arrow = ":::"
     if finding.help:
         yield paint("gutter", " " * gutter + " |")
-        first, *rest = frame.visible_lines(finding.help)
-        yield f"{' ' * gutter} {paint('gutter', '=')} {paint('help', 'help')}: {first}"
-        yield from (f"{' ' * gutter}         {row}" for row in rest)
+        yield from changes.noted("help", finding.help, gutter, paint)
 
 
 def _labels(finding: Finding) -> dict[str, list[Label]]:
