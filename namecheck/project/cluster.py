@@ -77,7 +77,7 @@ def connected(url: str) -> Cluster:
         import distributed
     except ImportError as error:
         raise ClusterError(
-            f"{url} needs dask.distributed: pip install 'namecheck[dask]' ({error})"
+            f"{url} needs dask.distributed: pip install 'torch-namecheck[dask]' ({error})"
         ) from error
     # Messages about lost workers are hidden: other workers take over their calls.
     for name in ("distributed", "tornado"):

@@ -33,7 +33,7 @@ def test_the_settings_are_those_of_the_tests() -> None:
 def test_the_other_tools_run_the_same_command() -> None:
     *_, command = block("sh").splitlines()
     assert command == ".venv/bin/mypy ."
-    install = 'pip install "namecheck[mypy,torch]"'
+    install = 'pip install "torch-namecheck[mypy,torch]"'
     assert block("yaml").count(f"- run: {install}") == 1
     assert block("sh").count(install) == 1
     assert "- run: mypy ." in block("yaml")

@@ -232,7 +232,7 @@ def test_without_dask(
     tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert "pip install 'namecheck[dask]'" in _fails("dask://host:1", capsys)
+    assert "pip install 'torch-namecheck[dask]'" in _fails("dask://host:1", capsys)
 
 
 def test_a_scheduler_that_does_not_answer(

@@ -184,6 +184,11 @@ def test_no_text_breaks_a_report(name: str) -> None:
         assert "\x1b" not in text
     if name in ("pylint", "concise", "github"):
         assert text.count("\n") == 0
+    if name == "markdown":
+        *_, row = text.splitlines()
+        assert text.count("\n") == 4
+        assert re.sub(r"\\.", "", row).count("|") == 4
+        assert "<" not in re.sub(r"\\.", "", row)
 
 
 def test_pylint_is_one_parseable_line(

@@ -102,6 +102,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the folder of the cache (default: .namecheck_cache in the project)",
     )
     parser.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave out named files, too, that the settings exclude: for tools that name files",
+    )
+    parser.add_argument(
         "--no-baseline",
         action="store_true",
         help="report the findings that the baseline of the settings has, too",
@@ -144,7 +149,13 @@ def _run(arguments: argparse.Namespace) -> int:
     paths = arguments.paths or [settings.project_root(".")]
     if arguments.shard is not None and "-" in paths:
         raise Usage("--shard does not go with standard input")
-    entries = walk.entries([path for path in paths if path != "-"])
+    entries = walk.entries(
+        [
+            path
+            for path in paths
+            if path != "-" and not (arguments.force_exclude and _is_excluded(path))
+        ]
+    )
     report_missing(walk.missing)
     report_outward(walk.outward)
     with Progress(sys.stderr) as progress:
@@ -168,7 +179,7 @@ def _run(arguments: argparse.Namespace) -> int:
         name, data = standard_input(arguments)
         own = _settings(settings.above(os.path.dirname(name) or "."), arguments)
         run = run.joined(name, data, own, project.check_text(data, name, own))
-    elif not entries and not walk.missing:
+    elif not (entries or walk.missing or arguments.force_exclude):
         complain("no Python files found")
     if fixes.are_wanted(arguments):
         if arguments.add_ignore and fixes.has_baseline(entries):
@@ -184,6 +195,15 @@ def _run(arguments: argparse.Namespace) -> int:
         whole = _print_findings(run, requested, arguments.shard, complete=not walk.missing)
     status = FOUND if run.result.errors else CLEAN
     return _status(arguments, run, status, wrong=bool(walk.missing) or not whole)
+
+
+def _is_excluded(path: str) -> bool:
+    """Whether the settings of a path exclude it, or a folder that contains it."""
+    from namecheck import project
+    from namecheck.project import settings
+
+    nearest = settings.above(os.path.dirname(path) or ".")
+    return project.is_excluded(os.path.abspath(path), nearest)
 
 
 def _compared(run: CheckRun, folders: Sequence[str]) -> CheckRun:

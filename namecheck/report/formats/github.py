@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from namecheck.core.findings import Finding, Kind, register
+from namecheck.report.addresses import in_repository
 from namecheck.report.formats import Format
 from namecheck.report.frame import visible, visible_lines
 from namecheck.report.listing import Listing
@@ -19,13 +20,13 @@ _LEVELS: Final = {
 
 
 def commands(findings: Iterable[Finding]) -> Iterator[str]:
-    """One workflow command a finding."""
+    """One workflow command a finding; GitHub looks files up from the root of the repository."""
     for finding in findings:
         code = register()[finding.code]
         span = finding.span
         properties = {
             "title": f"namecheck ({code.code})",
-            "file": visible(finding.filename),
+            "file": visible(in_repository(finding.filename)),
             "line": span.line,
             "endLine": span.end_line,
             "col": span.column,
