@@ -222,12 +222,12 @@ def _compared(run: CheckRun, folders: Sequence[str]) -> CheckRun:
     comparison = baseline.compared(result.findings, Roots(run.entries), lines, whole)
     for missing in comparison.missing:
         missing = os.path.relpath(missing)
-        print(f"namecheck: there is no {missing}; `namecheck baseline` writes it", file=sys.stderr)
+        complain(f"there is no {missing}; `namecheck baseline` writes it")
     if comparison.stale:
         gone = counted(len(comparison.stale), "finding")
         verb = "is" if len(comparison.stale) == 1 else "are"
         advice = "`namecheck baseline --prune` updates it"
-        print(f"namecheck: {gone} of the baseline {verb} gone; {advice}", file=sys.stderr)
+        complain(f"{gone} of the baseline {verb} gone; {advice}")
     return run._replace(result=result.replaced(comparison.findings), known=len(comparison.known))
 
 
