@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from namecheck.core.dims import Dim, Dims, axis, merged, told_apart
+from namecheck.core.dims import Dim, Dims, axis, merged, with_occurrences
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Name
 from namecheck.core.sizes import Known, symbol
 from namecheck.core.tensors import Tensor
@@ -18,7 +18,7 @@ def annotated(text: str, dtype: str | None = None) -> Tensor:
 
     ``~1`` is a deliberate size of 1, ``t?`` a part of an axis, ``_`` has an unknown size.
     """
-    dims = told_apart(Dims(tuple(map(_dim, text.split()))))
+    dims = with_occurrences(Dims(tuple(map(_dim, text.split()))))
     return Tensor(dims) if dtype is None else Tensor(dims, dtype)
 
 

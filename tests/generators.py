@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from namecheck.core import dtypes
 from namecheck.core import tensors as values
-from namecheck.core.dims import SCALAR, Dim, Dims, axis, told_apart
+from namecheck.core.dims import SCALAR, Dim, Dims, axis, with_occurrences
 from namecheck.core.dtypes import DType
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.tensors import Constant, Many, Tensor
@@ -52,7 +52,7 @@ def annotated(draw: st.DrawFn) -> Dims:
     rank = draw(st.integers(0, LONGEST))
     words = draw(st.lists(st.sampled_from((*LABELS, "1", "2")), min_size=rank, max_size=rank))
     dims = [Dim(None, int(word)) if word.isdigit() else axis(word) for word in words]
-    return told_apart(Dims(tuple(dims)))
+    return with_occurrences(Dims(tuple(dims)))
 
 
 @st.composite

@@ -11,7 +11,16 @@ from namecheck.annotations import expressions
 from namecheck.annotations.expressions import Expression, Operation, Term
 from namecheck.core import sizes
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.dims import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
+from namecheck.core.dims import (
+    ANY_DIM,
+    Dim,
+    Dims,
+    axis,
+    merged,
+    new_dim,
+    own_size,
+    with_occurrences,
+)
 from namecheck.core.names import UNKNOWN, Axis, Name, word
 
 
@@ -108,8 +117,8 @@ class Pattern:
         before = tuple(_declared(item, axes) for item in self.before)
         after = tuple(_declared(item, axes) for item in self.after)
         if self.several and (run is None or self.several.broadcast):
-            return told_apart(Dims(before, after, True))
-        return told_apart(Dims(before + (run or ()) + after))
+            return with_occurrences(Dims(before, after, True))
+        return with_occurrences(Dims(before + (run or ()) + after))
 
     @staticmethod
     def of(dims: Dims) -> Pattern:
@@ -189,25 +198,25 @@ def parse(text: str) -> Pattern:
 
 
 def _items(text: str) -> Iterator[Item]:
-    for written in text.split():
+    for item_text in text.split():
         try:
-            yield _item(written)
+            yield _item(item_text)
         except (AnnotationError, SyntaxError) as error:
             reason = (
                 error if isinstance(error, AnnotationError) else "no name, number or expression"
             )
-            raise AnnotationError(f"'{written}' in \"{text}\": {reason}") from None
+            raise AnnotationError(f"'{item_text}' in \"{text}\": {reason}") from None
 
 
-def _item(written: str) -> Item:
-    if written == "...":
+def _item(item_text: str) -> Item:
+    if item_text == "...":
         return Several()
-    if "," in written and "(" not in written:
+    if "," in item_text and "(" not in item_text:
         raise AnnotationError("dimensions are separated by spaces, not by commas")
-    marks = re.match(_MARKS, written)
+    marks = re.match(_MARKS, item_text)
     assert marks is not None
     # A name may begin with an underscore only where it is ignored.
-    mark, rest = marks[0], written[marks.end() :]
+    mark, rest = marks[0], item_text[marks.end() :]
     if any(mark.count(each) > 1 for each in "#*?") or mark.count("_") > 1:
         raise AnnotationError("a mark is repeated")
     broadcast, anonymous = "#" in mark, "_" in mark or "?" in mark
@@ -223,18 +232,18 @@ def _item(written: str) -> Item:
     return Dimension(name, size, broadcast)
 
 
-def _name_and_size(written: str) -> tuple[str | None, Expression | None]:
-    name, equals, size = written.partition("=")
+def _name_and_size(item_text: str) -> tuple[str | None, Expression | None]:
+    name, equals, size = item_text.partition("=")
     if not equals or size.startswith("="):
-        if written.isidentifier():
-            return written, None
-        return None, _size(written)
+        if item_text.isidentifier():
+            return item_text, None
+        return None, _size(item_text)
     if not name.isidentifier():
         raise AnnotationError(f"'{name}' is no name")
     return name, _size(size)
 
 
-def _size(written: str) -> Expression:
-    if "{" in written:
-        return Expression(written, None)  # jaxtyping fills it in from the arguments of the call
-    return expressions.read(written)
+def _size(item_text: str) -> Expression:
+    if "{" in item_text:
+        return Expression(item_text, None)  # jaxtyping fills it in from the arguments of the call
+    return expressions.read(item_text)

@@ -345,11 +345,11 @@ def added(summands: Iterable[Size]) -> Size:
     return total
 
 
-def told_apart(dims: Dims) -> Dims:
+def with_occurrences(dims: Dims) -> Dims:
     """The dims of one tensor, with occurrences for an axis that it has twice."""
     if sum(isinstance(dim.name, Axis) for dim in dims.known) < 2:
         return dims
-    names = naming.told_apart(dims.names)
+    names = naming.with_occurrences(dims.names)
     return dims if names == dims.names else dims.rename(names)
 
 

@@ -274,10 +274,10 @@ def matching(selectors: Iterable[str]) -> frozenset[str]:
     chosen: set[str] = set()
     for word in selectors:
         exact = resolve(word)
-        found = {exact} if exact else _prefixed(word.upper())
-        if not found:
+        codes = {exact} if exact else _prefixed(word.upper())
+        if not codes:
             raise KeyError(word)
-        chosen |= found
+        chosen |= codes
     return frozenset(chosen)
 
 

@@ -57,15 +57,15 @@ def identities(
     by_file: dict[str, list[Finding]] = {}
     for finding in findings:
         by_file.setdefault(finding.filename, []).append(finding)
-    found: dict[Finding, Identity] = {}
+    by_finding: dict[Finding, Identity] = {}
     for filename, of_file in by_file.items():
         outline, path = Outline(reader(filename)), path_of(filename)
         times: dict[Identity, int] = {}
         for finding in sorted(of_file, key=lambda finding: (finding.span, finding.code)):
             first = Identity(path, finding.code, *outline.around(finding), 0)
-            found[finding] = replace(first, occurrence=times.get(first, 0))
+            by_finding[finding] = replace(first, occurrence=times.get(first, 0))
             times[first] = times.get(first, 0) + 1
-    return found
+    return by_finding
 
 
 class Outline:

@@ -58,7 +58,7 @@ class Axis:
 
     A merged dimension has its factors, the outermost first: ``heads*dim``. Their order is unknown
     where it is not `ordered`, as in ``zeros(h*w)``. In a tensor that has a name more than once, the
-    occurrences are 1, 2, …, see `told_apart`; 0 is the only one, and SOME is an unknown one of
+    occurrences are 1, 2, … (`with_occurrences`); 0 is the only one, and SOME is an unknown one of
     them. A `scoped` axis differs from axes of the same name in other scopes. Its `size` is the
     declared one: ``rgb=3``.
     """
@@ -184,8 +184,8 @@ def _scope(axis: Axis) -> str:
     """The scope of an axis: "" for the code being read, a fixed word for several scopes."""
     if _is_unscoped(axis):
         return ""
-    found = {"".join(re.findall(_SCOPES, factor)[:1]) for factor in axis.factors}
-    return found.pop() if len(found) == 1 else _SEVERAL
+    scopes = {"".join(re.findall(_SCOPES, factor)[:1]) for factor in axis.factors}
+    return scopes.pop() if len(scopes) == 1 else _SEVERAL
 
 
 def _is_unscoped(name: Name) -> bool:
@@ -255,15 +255,17 @@ def covers(general_name: Name, specific_name: Name) -> bool:
         return True
     if not isinstance(general_name, Axis) or not isinstance(specific_name, Axis):
         return False
-    told = general_name.occurrence <= 0 or general_name.occurrence == specific_name.occurrence
+    same_occurrence = (
+        general_name.occurrence <= 0 or general_name.occurrence == specific_name.occurrence
+    )
     return (
-        told
+        same_occurrence
         and match(general_name, specific_name) is Answer.YES
         and general_name.ordered <= specific_name.ordered
     )
 
 
-def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
+def with_occurrences(names: Sequence[Name]) -> tuple[Name, ...]:
     """The names of one tensor, with occurrences for an axis that it has twice.
 
     They count from 1 on the left; a square that has occurrences keeps them when it is transposed.
@@ -283,8 +285,8 @@ def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
 
 def _numbers(word: str, axes: Sequence[Axis]) -> Iterator[int]:
     """The occurrences for the dims of an axis that have none yet."""
-    told = {axis.occurrence for axis in axes if axis.name == word}
-    return (number for number in count(1) if number not in told)
+    occurrences = {axis.occurrence for axis in axes if axis.name == word}
+    return (number for number in count(1) if number not in occurrences)
 
 
 _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*\Z"

@@ -124,10 +124,10 @@ def _lowest(monomial: Monomial) -> int | None:
     quotients = [atom for atom in monomial if isinstance(atom, Quotient)]
     if not quotients:
         return 1
-    told = all(
+    not_negative = all(
         is_at_least(0, each.numerator) and is_at_least(1, each.denominator) for each in quotients
     )
-    return 0 if told else None
+    return 0 if not_negative else None
 
 
 def divided(size: Known, divisor: Known) -> Known:

@@ -305,12 +305,12 @@ _COMMENT: Final = r"#\s*namecheck:\s*ignore(?P<file>-file)?\b\s*(?:\[(?P<words>[
 
 def _suppressions(source: Source) -> Iterator[Suppression]:
     for line, column, comment in _comments(source.text):
-        for found in re.finditer(_COMMENT, comment):
-            start = column + found.start() + 1
-            span = Span(line, start, line, start + len(found.group().rstrip()))
+        for match in re.finditer(_COMMENT, comment):
+            start = column + match.start() + 1
+            span = Span(line, start, line, start + len(match.group().rstrip()))
             own_line = not source.lines[line - 1][:column].strip()
             target = _next_code(source.lines, line) if own_line else line
-            yield Suppression(span, 0 if found["file"] else target, _words(found["words"]))
+            yield Suppression(span, 0 if match["file"] else target, _words(match["words"]))
 
 
 def _words(listed: str | None) -> tuple[str, ...] | None:

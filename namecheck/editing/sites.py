@@ -161,11 +161,11 @@ class Site:
 
     def argument(self, call_node: ast.Call, text: str) -> tuple[Edit, ...]:
         """The edit that appends an argument to a call."""
-        written = [*call_node.args, *(keyword.value for keyword in call_node.keywords)]
-        if not written:
+        arguments = [*call_node.args, *(keyword.value for keyword in call_node.keywords)]
+        if not arguments:
             closing = self.source.span(call_node).tail(1)
             return (Edit(Span(*closing.start, *closing.start), text),)
-        last = max(self.source.span(node) for node in written)
+        last = max(self.source.span(node) for node in arguments)
         return (Edit(last.tail(0), f", {text}"),)
 
     def replaced(self, expression: ast.expr, text: str) -> Edit:

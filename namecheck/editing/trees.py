@@ -150,6 +150,6 @@ def _cut(document: Document) -> dict[int, int]:
 
 def _fed(lines: list[str], inside: set[int]) -> Iterator[tuple[int, int]]:
     for number, line in enumerate(lines, 1):
-        found = _FEED.match(line)
-        if found is not None and number not in inside:
-            yield number, found.end()
+        match = _FEED.match(line)
+        if match is not None and number not in inside:
+            yield number, match.end()

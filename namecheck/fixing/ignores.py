@@ -28,7 +28,9 @@ def added(document: Document, findings: Sequence[Finding]) -> Fix | None:
         line = free.line(finding.span)
         if line is not None:
             codes.setdefault(line, {})[finding.code] = None
-    edits = tuple(_edit(source, line, list(found)) for line, found in sorted(codes.items()))
+    edits = tuple(
+        _edit(source, line, list(line_codes)) for line, line_codes in sorted(codes.items())
+    )
     return Fix("Suppress it.", True, edits) if edits else None
 
 

@@ -85,8 +85,8 @@ class _Kept:
         if location not in self._known:
             fixes, reads = {}, Reads()
             if self._cache is not None:
-                found, reads = self._cache.fixes(self.entries, location)
-                fixes = dict(found)
+                cached, reads = self._cache.fixes(self.entries, location)
+                fixes = dict(cached)
             self._known[location] = fixes, reads
         return self._known[location]
 

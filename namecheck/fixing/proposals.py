@@ -94,10 +94,10 @@ class Proposals:
         if location not in self._documents:
             data = self._trials.overlay.get(location)
             try:
-                found = read(location) if data is None else Document.of(data, location)
+                document = read(location) if data is None else Document.of(data, location)
             except (OSError, Refused):
-                found = None
-            self._documents[location] = found
+                document = None
+            self._documents[location] = document
         return self._documents[location]
 
     def findings(self, locations: Collection[str]) -> tuple[Finding, ...]:
@@ -105,9 +105,9 @@ class Proposals:
         key = frozenset(locations)
         if key not in self._before:
             self._before[key] = self._trials.noted(lambda: self._trials.findings(key, {}))
-        found, reads = self._before[key]
+        findings, reads = self._before[key]
         self._trials.reads.join(reads)
-        return found
+        return findings
 
     def attempt(self, finding: Finding) -> Attempt:
         """Try the fixes of a finding: none holds where it is unclear which one is meant."""
@@ -147,17 +147,17 @@ class Proposals:
         key = document.location, document.data
         if key not in self._known:
             self._known[key] = self._trials.noted(lambda: self._revealed(document))
-        found, reads = self._known[key]
+        stretches, reads = self._known[key]
         self._trials.reads.join(reads)
-        return found
+        return stretches
 
     def _revealed(self, document: Document) -> frozenset[Stretch]:
         from namecheck.project.file_check import reveal  # with the interpreter
 
-        found = self._trials.entry(document.location).settings
+        settings = self._trials.entry(document.location).settings
         trials = self._trials
         try:
-            shown = reveal(document.data, document.location, found, trials.overlay, trials.reads)
+            shown = reveal(document.data, document.location, settings, trials.overlay, trials.reads)
         except Refused:
             return frozenset()
         return frozenset((one.span.start, one.span.end) for one in shown if _is_known(one.dims))
@@ -167,8 +167,8 @@ class Proposals:
         key = document.location, document.data
         known = self._sites.get(key)
         if known is None:
-            found = self._trials.entry(document.location).settings
-            known = Site(document.source, found, self._trials.files, self._trials.imported)
+            settings = self._trials.entry(document.location).settings
+            known = Site(document.source, settings, self._trials.files, self._trials.imported)
             self._sites = {key: known}
         return known
 
@@ -182,8 +182,8 @@ def _stays_known(stretch: Stretch, state: State, stretches: frozenset[Stretch]) 
     starts, ends = frozenset({stretch[0]}), frozenset({stretch[1]})
     for shift in state.shifts:
         starts, ends = shift.points(starts), shift.points(ends)
-    found = {(start, end) for start in starts for end in ends if start <= end}
-    return any(one in stretches or _bared(one, state.document) in stretches for one in found)
+    moved = {(start, end) for start in starts for end in ends if start <= end}
+    return any(one in stretches or _bared(one, state.document) in stretches for one in moved)
 
 
 def _bared(stretch: Stretch, document: Document) -> Stretch:
@@ -212,8 +212,8 @@ class _Trial:
     def _files(self) -> frozenset[str]:
         """The files from which the finding is reached."""
         around = self._trials.around(self._first)
-        found = stays(self._first, self._proposals.findings(around), {})
-        return around if found else self._trials.everywhere
+        is_reached = stays(self._first, self._proposals.findings(around), {})
+        return around if is_reached else self._trials.everywhere
 
     def mended(self, state: State, finding: Finding, links: int) -> State | None:
         """The file after the first kind of fix that holds; None if several proposals hold.

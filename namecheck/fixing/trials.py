@@ -69,9 +69,9 @@ class Trials:
         """The files that some requested file imports, in their original state."""
         if self._imported is None:
             self._imported = self.noted(self._all_imported)
-        found, reads = self._imported
+        locations, reads = self._imported
         self.reads.join(reads)
-        return found
+        return locations
 
     def _all_imported(self) -> frozenset[str]:
         files = self.files()

@@ -67,8 +67,8 @@ def write(files: Sequence[Migrated], entries: Sequence[Entry]) -> list[Migrated]
     linked = {entry.path for entry in entries if entry.linked}
     # A file that a link leads to as well is written under its own name.
     ordered = sorted(files, key=lambda one: one.path in linked)
-    written = {one.path: _written(one, linked=one.path in linked) for one in ordered}
-    return [written[one.path] for one in files]
+    by_path = {one.path: _written(one, linked=one.path in linked) for one in ordered}
+    return [by_path[one.path] for one in files]
 
 
 def _written(one: Migrated, *, linked: bool) -> Migrated:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
-from namecheck.core.dims import OPEN, Dims, join_dims, told_apart
+from namecheck.core.dims import OPEN, Dims, join_dims, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
@@ -280,7 +280,7 @@ def _common(answers: list[Any]) -> Any:
 def _wrap(answer: Any) -> Any:
     if isinstance(answer, Dims):
         # Where not all names are known, an unknown one may be this axis.
-        return Tensor(told_apart(answer) if answer.complete else answer)
+        return Tensor(with_occurrences(answer) if answer.complete else answer)
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
     return answer

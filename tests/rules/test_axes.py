@@ -80,9 +80,9 @@ def test_occurrences_join_and_cover() -> None:
     assert naming.covers(some, first)
     assert naming.covers(lone, first)
     assert not naming.covers(first, some)
-    assert naming.told_apart([lone, "n", lone]) == (first, "n", second)
-    assert naming.told_apart([second, first]) == (second, first)
-    assert naming.told_apart([some, lone]) == (some, lone)
+    assert naming.with_occurrences([lone, "n", lone]) == (first, "n", second)
+    assert naming.with_occurrences([second, first]) == (second, first)
+    assert naming.with_occurrences([some, lone]) == (some, lone)
     assert naming.unify(UNKNOWN, first) == some
 
 

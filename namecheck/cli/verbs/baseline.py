@@ -106,8 +106,8 @@ def _summary(file: str, accepted: Sequence[Identity], new: int, fixed: int) -> s
 
     files = counted(len({identity.path for identity in accepted}), "file")
     changes = [f"{number:,} {word}" for number, word in ((new, "new"), (fixed, "fixed")) if number]
-    told = f" ({', '.join(changes)})" if changes else ""
-    return f"{os.path.relpath(file)}: {counted(len(accepted), 'finding')} in {files}{told}."
+    details = f" ({', '.join(changes)})" if changes else ""
+    return f"{os.path.relpath(file)}: {counted(len(accepted), 'finding')} in {files}{details}."
 
 
 def _advise(settings: Settings, file: str, unknown: int) -> None:

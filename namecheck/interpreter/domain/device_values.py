@@ -36,11 +36,11 @@ def name_of(value: Value) -> str:
 
 def chosen(union: Union, store: Store) -> Constant | Chosen:
     """One of several devices in the form that `infer` takes: those that the path allows."""
-    told = [(name_of(c.value), c.facts) for c in union.alternatives if store.allows(c.facts)]
-    names = dict.fromkeys(name for name, _ in told)
+    choices = [(name_of(c.value), c.facts) for c in union.alternatives if store.allows(c.facts)]
+    names = dict.fromkeys(name for name, _ in choices)
     if len(names) == 1:
         return Constant("device", next(iter(names)))
-    return Chosen(tuple(told))
+    return Chosen(tuple(choices))
 
 
 def resolved(tensor: Tensor, store: Store) -> Tensor:

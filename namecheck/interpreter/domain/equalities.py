@@ -15,7 +15,7 @@ from typing import TypeAlias
 from namecheck.annotations.bindings import Bindings, Bound
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.dims import Dim, Dims, Size, named_by, told_apart
+from namecheck.core.dims import Dim, Dims, Size, named_by, with_occurrences
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
@@ -42,7 +42,7 @@ class Equations:
         """A size under the equations."""
         solved: Solved = dict(self.solved)
         plain = {word: self._plain(word) for word in symbols(known)}
-        own = {word: solved.get(told, symbol(told)) for word, told in plain.items()}
+        own = {word: solved.get(unscoped, symbol(unscoped)) for word, unscoped in plain.items()}
         size = substituted(known, own)
         if not scoped:
             return size
@@ -59,15 +59,15 @@ class Equations:
         if not isinstance(name, Axis) or not all(part.isidentifier() for part in name.factors):
             return name
         names = [self._axis(factor) for factor in name.factors]
-        axes = [told for told in names if isinstance(told, Axis)]
+        axes = [replaced for replaced in names if isinstance(replaced, Axis)]
         if len(axes) < len(names):
             return UNKNOWN
         whole = replace(name, name="*".join(axis.name for axis in axes))
         ordered = name.ordered and all(axis.ordered for axis in axes)
         solved = {word for word, _ in self.solved}
         changed = not solved.isdisjoint(map(self._plain, name.factors))
-        told = whole if ordered else naming.unordered(whole.factors)
-        return naming.either(told) if changed else replace(told, occurrence=name.occurrence)
+        replaced = whole if ordered else naming.unordered(whole.factors)
+        return naming.either(replaced) if changed else replace(replaced, occurrence=name.occurrence)
 
     def joined(self, equations: Equations) -> Equations:
         """The equations that hold on both paths."""
@@ -79,11 +79,11 @@ class Equations:
 
     def with_equal(self, left_size: Known, right_size: Known, scopes: tuple[int, ...]) -> Equations:
         """With one more equation, in the last of these scopes; unchanged if it is implied."""
-        found = _solved(self.size(left_size, scoped=False), self.size(right_size, scoped=False))
-        if found is None:
+        solution = _solved(self.size(left_size, scoped=False), self.size(right_size, scoped=False))
+        if solution is None:
             return self
-        rest = ((name, substituted(size, dict([found]))) for name, size in self.solved)
-        return Equations((*rest, found), scopes)
+        rest = ((name, substituted(size, dict([solution]))) for name, size in self.solved)
+        return Equations((*rest, solution), scopes)
 
     def _axis(self, factor: str) -> Name:
         size = self.size(symbol(factor))
@@ -118,10 +118,10 @@ def learn(left_key: object, right_key: object, store: Store) -> None:
 
 def equate(left_size: Known, right_size: Known, store: Store) -> None:
     """Add the equation of two sizes."""
-    known = of(store) or Equations((), ())
-    told = known.with_equal(left_size, right_size, (*known.scopes, store.ledger.new()))
-    if told is not known:
-        store.set(EQUAL_SIZES, told)
+    equations = of(store) or Equations((), ())
+    extended = equations.with_equal(left_size, right_size, (*equations.scopes, store.ledger.new()))
+    if extended is not equations:
+        store.set(EQUAL_SIZES, extended)
 
 
 def _identity(fact: Hashable) -> object:
@@ -142,8 +142,8 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
     substitution: dict[str, Known] = {}
     for one, other in ((left_size, right_size), (right_size, left_size)):
         name = min(symbols(one), default="")
-        told = isinstance(other, Expression) or other == 1
-        if told and one == symbol(name) and name not in symbols(other):
+        relates = isinstance(other, Expression) or other == 1
+        if relates and one == symbol(name) and name not in symbols(other):
             substitution[name] = other
     # The order of the sides in the program must not matter.
     return max(substitution.items(), key=lambda pair: pair[0], default=None)
@@ -160,7 +160,7 @@ def equated(tensor: Tensor, store: Store) -> Tensor:
 
 @lru_cache(maxsize=1024)
 def _equated(dims: Dims, equations: Equations) -> Dims:
-    return told_apart(dims.mapped(equations.dim))
+    return with_occurrences(dims.mapped(equations.dim))
 
 
 def size(known: Known, store: Store) -> Known:

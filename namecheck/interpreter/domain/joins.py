@@ -64,8 +64,8 @@ def inherited(value: Value, store: Store) -> Value | None:
     """The library part of an instance: the list, dict or layer that its class derives from."""
     if not isinstance(value, Instance):
         return None
-    found: Value | None = store.get((value.address, _INHERITED))
-    return found
+    library_part: Value | None = store.get((value.address, _INHERITED))
+    return library_part
 
 
 def inherit(value: Instance, inherited_value: Value, store: Store) -> None:
@@ -172,10 +172,10 @@ def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -
     known = _each(content)
     if len(set(known)) == 1 and not isinstance(content, Repeated):
         return known[0]
-    return _told_apart(either(known, store), known, where, store)
+    return _picked(either(known, store), known, where, store)
 
 
-def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
+def _picked(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
     if isinstance(each, Opaque):
         link = None if each.link is None else Picked(each.link.of, where, store.ledger.new())
         return Opaque(Item(each.key, where), each.kind, link)
@@ -187,7 +187,7 @@ def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Stor
     if isinstance(each, TupleValue):
         rows = [row.items for row in of if isinstance(row, TupleValue)]
         items = [
-            _told_apart(item, tuple(row[n] for row in rows if n < len(row)), (where, n), store)
+            _picked(item, tuple(row[n] for row in rows if n < len(row)), (where, n), store)
             for n, item in enumerate(each.items)
         ]
         return replace(each, items=tuple(items))
@@ -195,7 +195,7 @@ def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Stor
         flat = tuple(choice.value for value in of for choice in alternatives(value))
         return Union(
             tuple(
-                Alternative(_told_apart(choice.value, flat, where, store), choice.facts)
+                Alternative(_picked(choice.value, flat, where, store), choice.facts)
                 for choice in each.alternatives
             )
         )
@@ -451,8 +451,8 @@ class Both(Store):
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell of either."""
-        found = self.one.get(key, _MISSING)
-        return self.other.get(key, default) if found is _MISSING else found
+        content = self.one.get(key, _MISSING)
+        return self.other.get(key, default) if content is _MISSING else content
 
 
 def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:

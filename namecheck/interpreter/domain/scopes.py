@@ -155,13 +155,13 @@ def is_stub(node: ast.AST) -> bool:
 
 def decorators(node: ast.AST) -> set[str]:
     """The last words of the names of a function's decorators."""
-    found = set[str]()
+    words = set[str]()
     for decorator in getattr(node, "decorator_list", []):
         if isinstance(decorator, ast.Attribute):
-            found.add(decorator.attr)
+            words.add(decorator.attr)
         elif isinstance(decorator, ast.Name):
-            found.add(decorator.id)
-    return found
+            words.add(decorator.id)
+    return words
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

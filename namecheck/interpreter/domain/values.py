@@ -233,13 +233,13 @@ class Picked:
     def __init__(self, of: Iterable[Value], where: Hashable, born: int) -> None:
         mutable = (value for value in of if isinstance(value, (TensorValue, ListValue, DictValue)))
         links = dict.fromkeys(mutable)
-        found = dict(links)
+        origins = dict(links)
         for value in links:
             if isinstance(value.address, Picked):
-                found.update(dict.fromkeys(value.address.origins))
-        known = sum(isinstance(value.address, Picked) for value in found) <= _CHAIN
-        self.of: tuple[Mutable, ...] = tuple(links) if known else ()
-        self.origins: tuple[Mutable, ...] = tuple(found) if known else ()
+                origins.update(dict.fromkeys(value.address.origins))
+        is_short = sum(isinstance(value.address, Picked) for value in origins) <= _CHAIN
+        self.of: tuple[Mutable, ...] = tuple(links) if is_short else ()
+        self.origins: tuple[Mutable, ...] = tuple(origins) if is_short else ()
         self.where = where
         self.born = born
         self._hash = hash((self.of, where))

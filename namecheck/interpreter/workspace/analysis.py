@@ -85,8 +85,8 @@ def check(
     nested too deeply to descend into.
     """
     recorder = Recorder() if reveal else None
-    found = Alone(source) if files is None else files
-    analysis = new_workspace(found, semantics, rows, inferences, recorder)
+    finder = Alone(source) if files is None else files
+    analysis = new_workspace(finder, semantics, rows, inferences, recorder)
     findings, _ = analysed(analysis, source.filename)
     return Analysis(
         findings,

@@ -90,8 +90,8 @@ class Links(Imports):
         store.set((environment.number, _STARS), TupleValue((*map(Const, stars), Const(location))))
 
     def _stars(self, environment: Environment, store: Store) -> list[str]:
-        found = store.get((environment.number, _STARS))
-        items = found.items if isinstance(found, TupleValue) else ()
+        listed = store.get((environment.number, _STARS))
+        items = listed.items if isinstance(listed, TupleValue) else ()
         return [str(item.value) for item in items if isinstance(item, Const)]
 
     # Names
@@ -115,8 +115,8 @@ class Links(Imports):
 
     def _resolved(self, value: Value, store: Store, seen: Seen) -> Value:
         if isinstance(value, Imported):
-            found = self._named(value.module, value.name, store, seen)
-            return found or External(f"{value.module}.{value.name}")
+            member = self._named(value.module, value.name, store, seen)
+            return member or External(f"{value.module}.{value.name}")
         if isinstance(value, Union):
             alternatives = [
                 replace(choice, value=self._resolved(choice.value, store, seen))
@@ -135,9 +135,9 @@ class Links(Imports):
         for location in reversed(self._stars(environment, store)):
             module = self._workspace.module(location)
             if module is not None and self._is_public(name, module, store):
-                found = self._named(location, name, store, seen)
-                if found is not None:
-                    return found
+                value = self._named(location, name, store, seen)
+                if value is not None:
+                    return value
         return None
 
     def _is_public(self, name: str, loaded: Module, store: Store) -> bool:
@@ -159,21 +159,21 @@ class Links(Imports):
         module = self._workspace.module(location)
         if module is None:
             return None
-        held = self._cell(module, name, store)
-        if held == Imported(location, name):  # ``from . import module``, in the package itself
+        value = self._cell(module, name, store)
+        if value == Imported(location, name):  # ``from . import module``, in the package itself
             return None if inner is None else External(inner)
-        if isinstance(held, Imported):
-            return self._named(held.module, held.name, store, seen)
-        if held is None:
+        if isinstance(value, Imported):
+            return self._named(value.module, value.name, store, seen)
+        if value is None:
             return self._starred(module.environment, name, store, seen)
-        return self._resolved(held, store, seen)
+        return self._resolved(value, store, seen)
 
     def _cell(self, loaded: Module, name: str, store: Store) -> Value | None:
         key = (loaded.environment.number, name)
-        found: Value | None = store.get(key)
-        if found is None and self._workspace.is_running(loaded):
-            found = loaded.program.store.get(key)
-        return found
+        value: Value | None = store.get(key)
+        if value is None and self._workspace.is_running(loaded):
+            value = loaded.program.store.get(key)
+        return value
 
 
 def _for_type_checkers(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:

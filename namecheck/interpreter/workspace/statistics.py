@@ -71,7 +71,7 @@ class Statistics:
 
 def collect(recorder: Recorder, source: Source) -> Statistics:
     """The statistics of one file, from the records of its analysis."""
-    found = {
+    by_node = {
         node: reduce(join, record.seen) if record.seen else UNKNOWN
         for node, record in recorder.records(source)
         if isinstance(node, ast.expr)
@@ -81,17 +81,17 @@ def collect(recorder: Recorder, source: Source) -> Statistics:
         for node, record in recorder.records(source)
         if record.unknown and not record.operator and not record.findings
     }
-    tensors = [value for value in found.values() if isinstance(value, Tensor)]
+    tensors = [value for value in by_node.values() if isinstance(value, Tensor)]
     full = sum(map(_is_full, tensors))
     none = sum(map(_is_empty, tensors))
     losses: dict[str, Loss] = {}
-    for node, value in found.items():
+    for node, value in by_node.items():
         lost = not _is_full(value) if isinstance(value, Tensor) else node in unknown
-        if lost and any(_is_full(found.get(part)) for part in _given(node)):
+        if lost and any(_is_full(by_node.get(part)) for part in _given(node)):
             word = _word(node, isinstance(value, Tensor))
             if word is not None:
-                known = losses.get(word, Loss(0, source.filename, source.span(node).line))
-                losses[word] = Loss(known.times + 1, known.filename, known.line)
+                loss = losses.get(word, Loss(0, source.filename, source.span(node).line))
+                losses[word] = Loss(loss.times + 1, loss.filename, loss.line)
     return Statistics(full, len(tensors) - full - none, none, losses)
 
 

@@ -35,8 +35,8 @@ def commands(findings: Iterable[Finding]) -> Iterator[str]:
             properties["endColumn"] = span.end_column
         head = ",".join(f"{key}={_escaped(str(value), True)}" for key, value in properties.items())
         place = f"{visible(finding.filename)}:{span.line}:{span.column}"
-        told = "\n".join(visible_lines(finding.message))
-        message = _escaped(f"{place}: {code.code} {code.name}: {told}", False)
+        text = "\n".join(visible_lines(finding.message))
+        message = _escaped(f"{place}: {code.code} {code.name}: {text}", False)
         yield f"::{_LEVELS[code.kind]} {head}::{message}"
 
 

@@ -48,9 +48,9 @@ class TorchDefaults:
             standard = replace(standard, device=device)
         if standard.dtype == STANDARD.dtype:
             return standard
-        written: Value | None = store.get(DEFAULT_DTYPE)
-        if isinstance(written, Const) and isinstance(written.value, Constant):
-            return replace(standard, dtype=written.value.name)
+        default: Value | None = store.get(DEFAULT_DTYPE)
+        if isinstance(default, Const) and isinstance(default.value, Constant):
+            return replace(standard, dtype=default.value.name)
         return standard
 
     def dtype(self, store: Store) -> Value:

@@ -141,8 +141,8 @@ class TorchDevices:
 
     def default(self, fallback: Device, store: Store) -> Device:
         """The default device on this path, where the files mention one."""
-        written: Value | None = store.get(DEFAULT_DEVICE)
-        return fallback if written is None else self._lowered(written, store)
+        stored: Value | None = store.get(DEFAULT_DEVICE)
+        return fallback if stored is None else self._lowered(stored, store)
 
     def enter(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; the previous one, None of other contexts."""
@@ -184,8 +184,8 @@ class TorchDevices:
         device = self.interpreter.torch_defaults.at(store).device
         if isinstance(device, str):
             return Const(Constant("device", device))
-        written: Value | None = store.get(DEFAULT_DEVICE)
-        return self.interpreter.fresh("device") if written is None else written
+        default: Value | None = store.get(DEFAULT_DEVICE)
+        return self.interpreter.fresh("device") if default is None else default
 
     def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
