@@ -28,6 +28,7 @@ class BuildFindings:
         self._stored: StoredDiagnostics | None = None
         self._manager: BuildManager | None = None
         self._tries = 0
+        self._printed: set[str] = set()
         self.modules: Mapping[str, MypyFile] = {}
 
     @property
@@ -87,12 +88,20 @@ class BuildFindings:
         try:
             checked = check(paths, overlay, folder)
         except (SettingsError, TableError) as error:
-            surfaces.print_message(manager, f"{error}", "error")
+            self._print(manager, f"{error}")
             return StoredDiagnostics()
         stored = StoredDiagnostics.of_diagnostics(checked.diagnostics)
         if snapshot is not None:
             snapshot.save(stored, checked.files, checked.folders)
         return stored
+
+    def _print(self, manager: BuildManager, text: str) -> None:
+        """Print an error of the settings, once in a run and once in each update of a daemon."""
+        if self._options.fine_grained_incremental:
+            surfaces.add_message(manager, text)
+        if text not in self._printed:
+            self._printed.add(text)
+            surfaces.print_message(manager, text, "error")
 
     def _overlay(self, manager: BuildManager) -> dict[str, bytes]:
         """The contents of files, by absolute path, that differ from those on the disk."""

@@ -22,6 +22,9 @@ from mypy.options import Options
 NO_FILE: Final = "<string>"
 """The path that mypy gives to the text of ``mypy -c``."""
 
+NO_MODULE: Final = "pyproject.toml"
+"""The file whose errors are about no file of the build."""
+
 
 _INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 _STUBS: Final = os.path.join(os.path.dirname(mypy.__file__), "")
@@ -72,6 +75,12 @@ def print_message(manager: BuildManager, text: str, severity: str) -> None:
     """Print a message that is about no file of the build, except in a worker process."""
     if not is_worker(manager):
         manager.flush_errors(None, [f"namecheck: {severity}: {text}"], False)
+
+
+def add_message(manager: BuildManager, text: str) -> None:
+    """Add an error that is about no file of the build to those of an update of the daemon."""
+    error = info(None, (1, 1, 1, 2), "error", f"namecheck: {text}", None)
+    manager.errors.error_info_map[NO_MODULE] = [error]
 
 
 def enclosing(file: MypyFile, line: int) -> tuple[str | None, str | None]:

@@ -76,3 +76,16 @@ def test_revealed_names(project: Project) -> None:
     assert "tuple[Literal['N'], Literal['K']]" in project.daemon("recheck").out
     project.replace("shown.py", "twice()", "twice().sum(0)")
     assert "tuple[Literal['K']]" in project.daemon("recheck").out
+
+
+def test_a_wrong_setting_is_told_once_in_each_run(small_project: Project) -> None:
+    small_project.write(CHAIN)
+    small_project.settings("[tool.namecheck]\nignore = 3\n")
+    for words in (("run", "--", "."), ("recheck",), ("check", ".")):
+        run = small_project.daemon(*words)
+        assert (run.out + run.err).count("[tool.namecheck] ignore: ") == 1, words
+        small_project.replace("lib.py", '"N", "C"', '"N", "K"')
+        small_project.replace("lib.py", '"N", "K"', '"N", "C"')
+        small_project.replace("top.py", "\n", "\n\n")
+    small_project.settings("")
+    assert told(small_project.daemon("run", "--", ".")) == small_project.namecheck(".") != set()
