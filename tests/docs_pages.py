@@ -1,8 +1,9 @@
 """The pages under docs/ that are generated from data: ``python -m tests.docs_pages`` writes them.
 
-The register of codes generates codes.md, the table of operators generates operators.md, and the
-help texts of the command are in cli.md under a line ``<!-- help: VERB -->``. test_docs_pages.py
-compares the pages with their data.
+The register of codes generates codes.md, the table of operators generates operators.md. In cli.md
+the table of verbs and the help texts under ``<!-- help: VERB -->`` are generated: a section for
+each verb, which keeps the text that follows its help. test_docs_pages.py compares the pages with
+their data.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from namecheck.cli import verbs
 from namecheck.core.findings import Code, Kind, register
 from namecheck.fixing import registry as fixes
 from namecheck.operators import Operator, table
@@ -103,12 +105,28 @@ def _sentence(rule: str) -> str:
     return " ".join(doc.strip().split("\n\n")[0].split())
 
 
-_HELP: Final = re.compile(r"(<!-- help: (?P<verb>[a-z]*) ?-->\n\n```text\n).*?(```\n)", re.DOTALL)
+_VERBS: Final = re.compile(r"(?<=\| verb \| use it to \|\n\| --- \| --- \|\n)(\|.*\n)*")
+_SECTION: Final = re.compile(
+    r"^###? (?P<verb>\w+)\n\n<!-- help: \w* ?-->\n\n```text\n.*?```\n(?P<text>.*?)(?=^###? |\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def help_page(page: str) -> str:
-    """cli.md: the page with every current help text."""
-    return _HELP.sub(lambda found: f"{found[1]}{help_text(found['verb'])}{found[3]}", page)
+    """cli.md: the page with every verb, and with the current help texts."""
+    names = verbs.names()
+    rows = [f"| [`{name}`](#{name}) | {verbs.load(name).help} |\n" for name in names]
+    page = _VERBS.sub("".join(rows), page)
+    texts = {section["verb"]: section["text"].strip() for section in _SECTION.finditer(page)}
+    sections = [_help_section("## namecheck", "")]
+    for name in names:
+        sections += [_help_section(f"### {name}", name), *filter(None, [texts.get(name)])]
+    return page[: page.index("## namecheck\n")] + "\n\n".join(sections) + "\n"
+
+
+def _help_section(title: str, verb: str) -> str:
+    mark = f"<!-- help: {verb} -->" if verb else "<!-- help: -->"
+    return f"{title}\n\n{mark}\n\n```text\n{help_text(verb)}```"
 
 
 def help_text(verb: str) -> str:
