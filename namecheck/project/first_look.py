@@ -1,0 +1,128 @@
+"""What a project has that matters to its settings: seen from its files, without an analysis."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from namecheck.core import regular_files, syntax
+from namecheck.core.dataclasses import dataclass
+from namecheck.project import settings as configuration
+from namecheck.project.settings import Settings
+from namecheck.project.tasks import Entry
+
+# How files tell dimensions, with the words that tell it.
+_WAYS: Final = (
+    ("jaxtyping", rb"\bjaxtyping\b"),
+    ("Annotated", rb"\bAnnotated\[[^\]]*Tensor"),
+    ("named tensors", rb"\bnames\s*=\s*[\[(\"']|\b(?:refine_names|align_to|align_as)\b"),
+)
+_NATIVE: Final = "named tensors"
+_SERVICES: Final = (
+    ".github/workflows",
+    ".gitlab-ci.yml",
+    ".pre-commit-config.yaml",
+    "azure-pipelines.yml",
+    "Jenkinsfile",
+)
+_REQUIREMENTS: Final = r"requirements[\w.-]*\.(?:txt|in)"
+
+
+@dataclass(frozen=True)
+class FirstLook:
+    """A project: how many of its files import torch, and tell dimensions, by way.
+
+    `torch` has the required versions, and `torch_from` the file that requires them. `services` are
+    the files of continuous integration that it has.
+    """
+
+    importing: int
+    naming: tuple[tuple[str, int], ...]
+    torch: str
+    torch_from: str
+    services: tuple[str, ...]
+
+    @property
+    def names_dimensions(self) -> bool:
+        """Whether any file tells dimensions."""
+        return any(count for _, count in self.naming)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether files use the named tensors that torch 2.13 has no more."""
+        return bool(dict(self.naming)[_NATIVE])
+
+
+def look(root: str, entries: Sequence[Entry]) -> FirstLook:
+    """Look at the files of a project."""
+    importing, naming = 0, dict.fromkeys((way for way, _ in _WAYS), 0)
+    for entry in entries:
+        try:
+            data = regular_files.contents(entry.location)
+        except OSError:
+            continue
+        importing += syntax.imports_torch(data)
+        if syntax.names_something(data):
+            for way, words in _WAYS:
+                naming[way] += re.search(words, data) is not None
+    services = tuple(each for each in _SERVICES if os.path.exists(os.path.join(root, each)))
+    torch, source = _torch(root)
+    return FirstLook(importing, tuple(naming.items()), torch, source, services)
+
+
+def _torch(root: str) -> tuple[str, str]:
+    """The versions of torch that a project requires, and the file that says so."""
+    if required := configuration.torch_of_directory(root):
+        return required, "pyproject.toml"
+    for name in sorted(os.listdir(root)):
+        if re.fullmatch(_REQUIREMENTS, name):
+            for line in _lines(os.path.join(root, name)):
+                match = re.fullmatch(
+                    r"torch\s*(?:\[[^\]]*\])?\s*([<>=~!][^;#]*?)\s*(?:[;#].*)?", line
+                )
+                if match:
+                    return match[1], name
+    return "", ""
+
+
+def _lines(path: str) -> Iterator[str]:
+    try:
+        text = regular_files.contents(path).decode("utf-8", "replace")
+    except OSError:
+        return
+    yield from (line.strip() for line in text.splitlines())
+
+
+def proposed(overview: FirstLook) -> Sequence[tuple[str, str]]:
+    """The settings that fit a project: keys, each with its value as TOML has it."""
+    proposals = [("select", '["ALL"]')]
+    if overview.importing and not overview.names_dimensions:
+        # Without names only the other attributes of tensors can be checked.
+        proposals.append(("attributes", '"all"'))
+    if overview.torch_from not in ("", "pyproject.toml") and _is_setting(overview.torch):
+        proposals.append(("torch", f'"{overview.torch}"'))
+    return proposals
+
+
+def _is_setting(versions: str) -> bool:
+    return re.fullmatch(r"[<>=~]=?\s*\d[\w.,<>=~! ]*", versions) is not None
+
+
+def section(proposals: Iterable[tuple[str, str]]) -> str:
+    """The section of a pyproject.toml with some settings."""
+    return "".join(["[tool.namecheck]\n", *(f"{key} = {value}\n" for key, value in proposals)])
+
+
+def with_section(data: bytes, addition: str, path: str) -> tuple[bytes, Settings]:
+    """A pyproject.toml with one more section, and the settings that it has then.
+
+    Raises `SettingsError` where it cannot be read, before or after that.
+    """
+    newline = "\r\n" if b"\r\n" in data else "\n"
+    gap = "" if not data.strip() else "\n" if data.endswith(b"\n") else "\n\n"
+    added = data + f"{gap}{addition}".replace("\n", newline).encode()
+    settings = configuration.read(added, path)
+    assert settings is not None, "it has the section now"
+    return added, settings
