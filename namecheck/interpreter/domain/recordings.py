@@ -17,12 +17,14 @@ OWN: Final = object()
 class Recording:
     """The cells that a run reads, each with its content at the first read, and those it writes.
 
+    `initials` are the contents with which the written values were made, as each write gave them.
     `since` is the range of numbers of the objects that the run makes. `outer` is the recording of
     the run around it. A recording is `whole` unless the run has listed all cells of the store: then
-    it cannot become a summary.
+    it cannot become a summary. `untouched` are the cells read of which the analysis had written
+    none: what they hold is the same for every call until one is written.
     """
 
-    __slots__ = ("outer", "reads", "since", "whole", "written")
+    __slots__ = ("initials", "outer", "reads", "since", "untouched", "whole", "written")
 
     def __init__(self, since: range, outer: Recording | None) -> None:
         self.since = since
@@ -30,6 +32,8 @@ class Recording:
         self.reads: dict[Hashable, Any] = {}
         # By identity, as the same content is often written again.
         self.written: dict[Hashable, dict[int, Any]] = {}
+        self.initials: dict[Hashable, Any] = {}
+        self.untouched: set[Hashable] = set()
         self.whole = True
 
     def has_made(self, key: Hashable) -> bool:
@@ -41,7 +45,10 @@ class Recording:
 
     def read(self, store: Store, key: Hashable, content: Any) -> None:
         """Note the first read of a cell."""
-        if self.has_made(key):
+        ledger = store.ledger
+        if ledger.is_foreign(key) and key not in ledger.touched:
+            self.untouched.add(key)
+        elif self.has_made(key):
             self.reads[key] = OWN
         elif key not in self.written or not self._has_written(store, key):
             self.reads[key] = content
@@ -75,7 +82,10 @@ class Recording:
         if outer is None:
             return
         outer.whole &= self.whole
+        outer.untouched |= self.untouched
         outer.read_all(base, self.reads.items())
         for key, contents in self.written.items():
             for content in contents.values():
                 outer.wrote(key, content)
+        for address, initial in self.initials.items():
+            outer.initials.setdefault(address, initial)

@@ -67,6 +67,7 @@ class Ledger:
         "parameters",
         "recording",
         "subjects",
+        "touched",
         "written",
     )
 
@@ -80,6 +81,7 @@ class Ledger:
         self.log: list[tuple[Hashable, Any]] | None = None
         self.recording: Recording | None = None
         self.subjects: set[Hashable] = set()
+        self.touched: set[Hashable] = set()
         self.written: set[Hashable] = set()
         self.attributes: dict[AttributeNames, tuple[str, ...]] = {}
         self.captured: set[int] = set()
@@ -92,6 +94,15 @@ class Ledger:
     def reach(self, limit: str) -> None:
         """Count that a value became unknown because it was too large."""
         self.limits[limit] = self.limits.get(limit, 0) + 1
+
+    def is_foreign(self, key: Hashable) -> bool:
+        """Whether a variable or an attribute belongs to something made before this analysis."""
+        if type(key) is not tuple:
+            return False
+        owner = key[0]
+        if owner.__class__ is int:
+            return owner not in self.block
+        return owner.__class__ is str
 
     def made_after(self, address: Hashable, moment: int) -> bool:
         """Whether an address was made in this analysis, after the number `moment`."""
@@ -234,7 +245,7 @@ class Store:
             else:
                 found = ledger.ground.get(key, ABSENT)
         recording = self.ledger.recording
-        if recording is not None and key not in recording.reads:
+        if recording is not None and key not in recording.reads and key not in recording.untouched:
             recording.read(self, key, found)
         return default if found is ABSENT else found
 
@@ -254,6 +265,8 @@ class Store:
         ledger = self.ledger
         if isinstance(key, Fact):
             ledger.assumed(key)
+        elif ledger.is_foreign(key):
+            ledger.touched.add(key)
         if ledger.log is not None:
             ledger.log.append((key, content))
         if ledger.recording is not None:
@@ -262,10 +275,17 @@ class Store:
     def write(self, address: Hashable, initial: Any, content: Any) -> None:
         """Write the new content of a value that was made with the content `initial`."""
         if initial is not None:
-            self.first.setdefault(address, initial)
+            self.note_initial(address, initial)
         if type(address) is tuple:
             self.ledger.add_attribute(*address)
         self.set(address, content)
+
+    def note_initial(self, address: Hashable, initial: Any) -> None:
+        """Note the content with which a value was made, before it is written."""
+        self.first.setdefault(address, initial)
+        recording = self.ledger.recording
+        if recording is not None:
+            recording.initials.setdefault(address, initial)
 
     def mutate(self, address: Hashable, initial: Any, content: Any, number: int) -> None:
         """Write the content of a mutable value, and the number of this write."""

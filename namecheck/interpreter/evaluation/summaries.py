@@ -47,6 +47,8 @@ from namecheck.interpreter.evaluation.frames import Call, PathEnds
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+# How many reads may be compared before one that has differed.
+_EARLY: Final = 4
 # How many summaries one function may have.
 _EACH: Final = 8
 # After so many runs a function must have had one hit in `_WORTH` runs, or it gets no summaries.
@@ -132,7 +134,6 @@ class CallSummaries:
             layer.cells if outcome is not None else {},
             recording,
             range(recording.since.start, ledger.new()),
-            call.store.first,
             circumstances.answers(call.frame),
             frozenset(errors),
             progress.unknowns - unknowns,
@@ -158,7 +159,7 @@ class CallSummaries:
             if type(key) is tuple and ledger.has_attributes(key[0]):
                 ledger.add_attribute(*renaming.renamed(key))
         for address, initial in effects.first:
-            call.store.first.setdefault(renaming.renamed(address), renaming.renamed(initial))
+            call.store.note_initial(renaming.renamed(address), renaming.renamed(initial))
         for number in effects.made:
             ledger.mark_alike(number, renaming.numbers[number])
         outcome: Value = renaming.renamed(summary.outcome)
@@ -189,11 +190,12 @@ class _Summary:
     __slots__ = (
         "_cells",
         "_effects",
-        "_first",
+        "_initials",
         "_inputs",
         "_made",
         "_passed",
         "_reads",
+        "_untouched",
         "answers",
         "errors",
         "events",
@@ -209,7 +211,6 @@ class _Summary:
         cells: Mapping[Hashable, Any],
         recording: Recording,
         made_numbers: range,
-        initials: Mapping[Hashable, Any],
         answers: Answers,
         errors: frozenset[str],
         unknowns: int,
@@ -224,9 +225,10 @@ class _Summary:
             for content in contents.values()
             if content is not cells.get(key, ABSENT)
         )
-        self._reads = tuple(read for read in recording.reads.items() if read[1] is not OWN)
+        self._reads = [read for read in recording.reads.items() if read[1] is not OWN]
+        self._untouched = frozenset(recording.untouched)
         self._made = made_numbers
-        self._first = initials
+        self._initials = recording.initials
         self._effects: _Effects | None = None
         self.answers = answers
         self.errors = errors
@@ -264,19 +266,34 @@ class _Summary:
 
     def _finds(self, renaming: Renaming, store: Store) -> bool:
         """Whether another call would read the same contents; extends the renaming."""
+        ledger = store.ledger
         reads: list[tuple[Hashable, Any]] = []
-        with store.ledger.unrecorded():
-            for key, content in self._reads:
+        touched = self._untouched & ledger.touched
+        with ledger.unrecorded():
+            for key in touched:
+                other = store.get(key, ABSENT)
+                if other is not ledger.ground.get(key, ABSENT):
+                    return False
+                reads.append((key, other))
+            for position, (key, content) in enumerate(self._reads):
                 counterpart = renaming.renamed(key)
                 other = store.get(counterpart, ABSENT)
                 absent = other is ABSENT and content is ABSENT
                 if not absent and not renaming.matches(content, other):
+                    self._ask_early(position, renaming.numbering)
                     return False
                 reads.append((counterpart, other))
-        recording = store.ledger.recording
+        recording = ledger.recording
         if recording is not None:
             recording.read_all(store, reads)
+            recording.untouched |= self._untouched - touched if touched else self._untouched
         return True
+
+    def _ask_early(self, position: int, numbering: Numbering) -> None:
+        """Compare this read before the others from now on: what differed once differs often."""
+        key, _ = self._reads[position]
+        if position > _EARLY and numbering.of(key) <= numbering.of_all(self._inputs):
+            self._reads.insert(0, self._reads.pop(position))
 
     def _met(self, numbering: Numbering) -> Numbers:
         """The numbers of older objects in the arguments and the cells that the call has read."""
@@ -287,17 +304,14 @@ class _Summary:
         """The effects of the call, without objects that nothing refers to any more."""
         made, cells = self._made, self._cells
         kept, met = reachable(cells, [self.outcome, *self._passed], made, numbering)
-        initials: dict[Hashable, Any] = {}
         in_order = [key for key in cells if key in kept]
-        for key in in_order:
-            if key in self._first:
-                initials[key] = self._first[key]
-                met |= numbering.of(self._first[key])
+        initials = [(key, self._initials[key]) for key in in_order if key in self._initials]
+        met |= numbering.of_all([initial for _, initial in initials])
         fresh = sorted(number for number in met if number in made)
         return _Effects(
             tuple((key, cells[key]) for key in in_order),
             self._passed,
-            tuple(initials.items()),
+            tuple(initials),
             tuple(fresh),
             frozenset(met.difference(fresh)),
         )
