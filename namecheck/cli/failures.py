@@ -1,4 +1,4 @@
-"""What ends a run of the command early: a line on standard error, and exit status 2.
+"""Failures that end a run of the command early: a line on standard error, and exit status 2.
 
 Status 1 means findings and nothing else, so no error may reach Python, which would exit with 1.
 """

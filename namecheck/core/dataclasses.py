@@ -51,7 +51,7 @@ class _Field:
 class _Declaration:
     """The declaration of a class: its fields with those of its bases, the texts of its methods.
 
-    It stands in the class under the name where the standard library keeps the fields, and answers
+    It is in the class under the name where the standard library keeps the fields, and answers
     with these.
     """
 

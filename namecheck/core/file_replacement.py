@@ -1,8 +1,8 @@
 """Writes files: each as a whole or not at all, and through a link only where that was asked for.
 
 A file is written beside the old one, under a temporary name, and then renamed. A process that is
-killed in between leaves the temporary file, which the next write of the same file removes: a lock
-tells that no process writes it any more.
+killed in between leaves the temporary file, which the next write of the same file removes: it has
+no lock, so no process is writing it.
 """
 
 from __future__ import annotations

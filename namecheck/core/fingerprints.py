@@ -1,4 +1,4 @@
-"""What makes a finding the same one after an edit: its identity, and the fingerprint of that.
+"""The identity of a finding, which survives edits elsewhere, and the fingerprint of the identity.
 
 The identity of a finding is its code, its file, the function around it, its expression, and which
 of several findings of that code at such an expression in that function it is. An expression counts
@@ -31,7 +31,7 @@ _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What makes a finding the same one: `syntax` is a digest, `occurrence` counts from 0.
+    """The identity of a finding: `syntax` is a digest, `occurrence` counts from 0.
 
     `path` has slashes on every system; `function` is qualified (``Net.forward``), and empty at the
     top level of a file.

@@ -1,7 +1,7 @@
 """Reads the files of a project: regular files alone, up to a size.
 
 A repository may have links to devices, named pipes that nobody writes, and files without an end.
-Whatever namecheck reads of it, sources, settings and tables, it reads here.
+This module reads all files of a repository: sources, settings and tables.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def contents(path: str) -> bytes:
 
 
 def require(status: os.stat_result, limit: int | None = None) -> None:
-    """Raise OSError for what is no regular file, or has more bytes than the limits allow."""
+    """Raise OSError for a file that is not regular, or has more bytes than the limits allow."""
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -71,7 +71,7 @@ def reason_of(failure: OSError) -> str:
 
 
 def _read(handle: int, status: os.stat_result) -> bytes:
-    """What a file has, whose status may be outdated, or tell no size, as those of /proc."""
+    """The contents of a file, whose status may be outdated or have no size, as in /proc."""
     chunks: list[bytes] = []
     total = 0
     while chunk := os.read(handle, max(status.st_size - total, 0) + _CHUNK):

@@ -1,8 +1,8 @@
 """The files of a run, checked by an executor whose workers may be on other machines.
 
 A group of files that fails, because workers died over it, is tried again in halves; what still
-fails is checked here, each file that kills its process by itself. So is what is left when the
-executor is gone.
+fails is checked here, each file that kills its process by itself. So are the files that are left
+when the executor is gone.
 """
 
 from __future__ import annotations

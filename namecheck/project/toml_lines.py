@@ -1,4 +1,4 @@
-"""The lines of the keys in a TOML text, for messages about it: `tomllib` tells only values."""
+"""The lines of the keys in a TOML text, for messages about it: `tomllib` returns only values."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Walk:
                 self._file(below + name, wholly + name, settings, entries, linked=linked)
 
     def _link(self, path: str, whole: str, settings: Settings, entries: list[Entry]) -> None:
-        """A link in a folder; what it leads to is told when it is read, and left out if outside."""
+        """Add a link in a folder; links out of the project are left out, broken ones fail later."""
         is_folder = os.path.isdir(path)
         if settings.excludes(path) if is_folder else not settings.takes(path):
             return

@@ -71,7 +71,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Initial:
-    """What a cell that was written has had before."""
+    """The content with which the value of a written cell was made."""
 
     cell: Hashable
 

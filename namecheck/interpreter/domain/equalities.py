@@ -78,7 +78,7 @@ class Equations:
         return joined
 
     def with_equal(self, left_size: Known, right_size: Known, scopes: tuple[int, ...]) -> Equations:
-        """With one more equation, in the last of these scopes; unchanged if it is implied."""
+        """These equations and one more, in the last of the scopes; unchanged if it is implied."""
         solution = _solved(self.size(left_size, scoped=False), self.size(right_size, scoped=False))
         if solution is None:
             return self

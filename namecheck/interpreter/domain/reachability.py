@@ -1,7 +1,7 @@
-"""What is left of a stretch of the analysis: the cells that something still leads to.
+"""Reachability: removes the cells of objects that nothing refers to any more.
 
-A call leaves objects behind that nothing holds any more, and environments that no function closes
-over. Their cells would be joined and compared wherever paths meet later.
+A call leaves objects behind that nothing refers to, and environments that no function closes over.
+Their cells would be joined and compared wherever paths meet later.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from namecheck.interpreter.domain.values import newest
 
 CellContents: TypeAlias = Mapping[Hashable, Any]
 
-# So few cells cost less to join than to look through.
+# Joining so few cells takes less time than searching them for references.
 _FEW: Final = 16
 
 
 def reachable(
     final_cells: CellContents, roots: Iterable[object], made: range, numbering: Numbering
 ) -> tuple[set[Hashable], set[int]]:
-    """The keys of the cells that something leads to, and the numbers that were met on the way.
+    """The keys of the reachable cells, and the numbers in them and in the roots.
 
-    A cell of what was there before the numbers `made` is kept. One of what has such a number is
-    kept if the number is in a root, or in a cell that is kept. Raises `NotRenamable`.
+    The cells of objects that are older than the numbers `made` are reachable. A cell of an object
+    with such a number is reachable if the number is in a root, or in a reachable cell. Raises
+    `NotRenamable`.
     """
     by_owner: dict[int, list[Hashable]] = {}
     kept: set[Hashable] = set()
@@ -54,7 +55,7 @@ def reachable(
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of an analysis, by the numbers that it gives to what it makes."""
+    """A part of an analysis, by the numbers of the objects that it makes."""
 
     made: range
     numbering: Numbering
@@ -62,9 +63,9 @@ class Stretch:
     def without_garbage(
         self, final_cells: CellContents, roots: Iterable[object] = ()
     ) -> CellContents:
-        """The cells but those of what the stretch has made and nothing leads to any more.
+        """The cells without those of unreachable objects that this part has made.
 
-        What was there before leads to something, and so do the roots.
+        Older objects are reachable, and so are those that the roots refer to.
         """
         if len(final_cells) <= _FEW:
             return final_cells

@@ -493,7 +493,7 @@ class Calls:
         store.absorb(moment.stretch.without_garbage(cells, roots))
 
     def stretch(self) -> Stretch:
-        """The stretch of the analysis that begins here."""
+        """The part of the analysis that begins here."""
         context = self.interpreter.context
         return Stretch(range(context.ledger.new(), context.ledger.block.stop), context.numbering)
 
@@ -503,7 +503,7 @@ class Calls:
         return Moment(self.stretch(), len(definitions.functions), len(definitions.classes))
 
     def swept(self, store: Store, base: Store, moment: Moment) -> Store:
-        """A path from `base`, without what was made since a moment and nothing leads to."""
+        """A path from `base` without the unreachable objects that were made since a moment."""
         cells = store.changes_since(base)
         roots = self.interpreter.definitions.since(moment)
         kept = moment.stretch.without_garbage(cells, roots)

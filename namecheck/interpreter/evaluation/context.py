@@ -198,6 +198,6 @@ class Definitions:
     called: set[ast.AST] = field(default_factory=set)
 
     def since(self, moment: Moment) -> list[FunctionValue | ClassValue]:
-        """What was defined after a moment; it may be called long after it has gone."""
+        """The functions and classes defined since a moment: they may be called much later."""
         new_functions = itertools.islice(self.functions.values(), moment.functions, None)
         return [*new_functions, *self.classes[moment.classes :]]

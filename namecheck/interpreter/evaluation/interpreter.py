@@ -329,13 +329,13 @@ class Interpreter(Protocol):
         """Write the changes of the paths through a function to the caller's store."""
 
     def stretch(self) -> Stretch:
-        """The stretch of the analysis that begins here."""
+        """The part of the analysis that begins here."""
 
     def moment(self) -> Moment:
         """The present moment of the analysis."""
 
     def swept(self, store: Store, base: Store, moment: Moment) -> Store:
-        """A path from `base`, without what was made since a moment and nothing leads to."""
+        """A path from `base` without the unreachable objects that were made since a moment."""
 
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame

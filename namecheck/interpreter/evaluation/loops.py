@@ -131,9 +131,9 @@ class Loops:
         return [store.flattened(base) if store is not base else store for store in stores]
 
     def _swept(self, stores: list[Store], base: Store, moment: Moment, frame: Frame) -> list[Store]:
-        """The paths, without what the loop has made and left behind.
+        """The paths without the unreachable objects that the loop has made.
 
-        Who runs a generator may hold what it makes meanwhile: there nothing is left behind.
+        In a generator none is removed, because its caller may refer to objects that it has made.
         """
         if self.interpreter.scope(frame.environment.scope).generator:
             return stores

@@ -1,1 +1,1 @@
-"""What every other room of the shim uses: modes, the patch table, carried names, reporting."""
+"""The base of the shim, which all its other rooms use: modes, patch table, names, reporting."""

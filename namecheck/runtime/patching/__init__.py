@@ -1,1 +1,1 @@
-"""The patches of torch's operators, modules and conversions, and what a patched call does."""
+"""The patches of torch's operators, modules and conversions, and the calls that they make."""

@@ -219,7 +219,7 @@ class TorchDevices:
     def _note(self, what: str, value: Value, address: Address, store: Store, frame: Frame) -> None:
         """Record an attribute of a module's tensors, for the current run only.
 
-        A run from another entry point does not know what has happened to the module meanwhile.
+        In a run from another entry point, the module may have been moved in between.
         """
         number = root(frame)
         known = value if number is not None else self.interpreter.fresh(what)

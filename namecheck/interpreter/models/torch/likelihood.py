@@ -131,7 +131,7 @@ def _fills(pairs: Sequence[tuple[Any, Value]]) -> bool:
     """Whether the known operands have the shape of the result, as far as one can expect.
 
     A dim of size 1 is there to be expanded, and a vector or a parameter of a module may well be
-    smaller than what it meets. Whatever meets mere numbers has the shape of the result.
+    smaller than the other operand. A tensor that is combined with numbers has the result's shape.
     """
     shapes = [
         (lowered.likeliest, value)

@@ -390,7 +390,7 @@ class TorchOperators:
         return lowered.dims.show()
 
     def _shown(self, value: Value, code: str, store: Store) -> str:
-        """What a contradiction is about: the dims, the dtype, or the device of an operand."""
+        """The part of an operand that a contradiction is about: its dims, dtype, or device."""
         if not is_of_dtypes(code) and not is_of_devices(code):
             return self.show(value, store)
         lowered = self.lower(value, store)

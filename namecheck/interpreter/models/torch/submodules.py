@@ -85,7 +85,7 @@ def children(
 
 
 def _known_children(module_value: Value, store: Store) -> tuple[list[tuple[Value, Value]], bool]:
-    """What may be direct submodules of a module, with their names, and whether these are all."""
+    """The possible direct submodules of a module, with their names; whether these are all."""
     if isinstance(module_value, TorchModule):
         return [], not module_value.key.startswith(_COMPOSED)
     if not isinstance(module_value, Instance):
