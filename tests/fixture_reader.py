@@ -140,6 +140,11 @@ def pairs(folder: str) -> list[Pair]:
     return found
 
 
+def programs(folder: str) -> list[Program]:
+    """All programs of a folder of the fixtures that stand alone, by name."""
+    return [_program(path) for path in sorted((FIXTURES / folder).glob("*.py"))]
+
+
 def _program(path: Path) -> Program:
     text = path.read_text("utf-8")
     wanted = re.search(r"^# semantics: (.*)$", text, re.MULTILINE)

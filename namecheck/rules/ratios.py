@@ -1,6 +1,7 @@
 """Sizes as products of powers, so that one can be divided by another: ``d/heads``, ``h*w/2``.
 
-A view splits dims without a remainder, so ``d//heads`` equals ``d/heads`` here.
+A view splits dims without a remainder, so ``d//heads`` equals ``d/heads`` here; a quotient of a sum
+was rounded (``(n+1)//2``), and stays whole.
 """
 
 from __future__ import annotations
@@ -76,14 +77,22 @@ def ratio(size: Known) -> Ratio:
     quotient: Known = divided(size, number)
     for atom in shared.elements():
         if isinstance(atom, Quotient):
-            result = result * (ratio(atom.numerator) / ratio(atom.denominator))
-            quotient = divided(quotient, Expression((((atom,), 1),)))
+            whole = Expression((((atom,), 1),))
+            exact = _is_exact(atom)
+            factor = ratio(atom.numerator) / ratio(atom.denominator) if exact else None
+            result = result * (factor or Ratio(1, 1, ((whole, 1),)))
+            quotient = divided(quotient, whole)
         else:
             result = result * Ratio(1, 1, ((atom, 1),))
             quotient = divided(quotient, symbol(atom))
     if isinstance(quotient, int):
         return result * Ratio(quotient)
     return result * Ratio(1, 1, ((quotient, 1),))
+
+
+def _is_exact(quotient: Quotient) -> bool:
+    """Whether a quotient is one without a remainder; ``(n+1)//2`` is n over 2 rounded up."""
+    return isinstance(quotient.numerator, int) or len(quotient.numerator.terms) == 1
 
 
 def _product(

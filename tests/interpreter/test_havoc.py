@@ -52,6 +52,21 @@ MAY_CHANGE = {
         "def f():\n    x.rename_(N='T')\n    library.call()\n    x.rename_(T='N')\nlibrary.call(f)",
         "'Q'",
     ),
+    "a tensor": ("library.call(x)", "'Q'"),
+    "a tensor in a list": ("library.call([x])", "'Q'"),
+    "a tensor in an object": (
+        "class Box:\n    def __init__(self):\n        self.x = x\nlibrary.call(Box())",
+        "'Q'",
+    ),
+    "a tensor that a parameter is": (
+        "def f(y):\n    y.rename_('N', 'C')\n    library.call(y)\n    y.mean('T')",
+        "0",
+    ),
+    "a tensor in a context": ("with library.call(x):\n    x.mean('Q')", "'Q'"),
+    "a tensor after a context": (
+        "with library.call(x):\n    x.rename_('A', 'B')",
+        "'Q'",
+    ),
     "code that speaks of names": ("library.set_names(x, 'TC')", "'Q'"),
     "code that is in place": ("library.relabel_(x)", "'Q'"),
     "a recursion that is not followed": (
@@ -61,8 +76,7 @@ MAY_CHANGE = {
 }
 MAY_NOT_CHANGE = {
     "nothing given": ("dims = ['N']\nlibrary.call()", "dims[0]"),
-    "a tensor": ("library.call(x)", "'N'"),
-    "a tensor in a list": ("library.call([x])", "'N'"),
+    "a tensor, by a library that leaves torch alone": ("import numpy\nnumpy.save(x)", "'N'"),
     "a tuple": ("dims = ('N',)\nlibrary.call(dims)", "dims[0]"),
     "a function without effects": (
         "dims = ['N']\ndef f(a):\n    dims = ['T']\n    return a\nlibrary.call(f)",

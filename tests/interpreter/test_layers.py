@@ -81,7 +81,7 @@ def test_layers_that_are_not_all_known() -> None:
             return x
 
     Open()(torch.zeros(2, 3, names=('C', 'N'))).sum('N')
-    nn.Sequential(*library.layers(), Scale('C'))(x).sum('T')
+    nn.Sequential(*library.layers(), Scale('C'))(torch.zeros(2, 3)).sum('T')
     nn.Sequential(*[nn.ReLU() for _ in range(library.depth())])(x).sum('T')  # BUG
     nn.Sequential(*[Scale('C') for _ in range(library.depth())])(x).sum('T')  # BUG
     """)

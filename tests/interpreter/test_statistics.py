@@ -14,7 +14,7 @@ from namecheck.project import Walk, workers
 
 PROGRAM = """\
 import torch
-from library import blend
+from skimage import blend
 
 def known(x):
     x = x.refine_names("N", "C")

@@ -167,6 +167,14 @@ def either(choices: Sequence[Value], store: Store) -> Value:
     return Joiner(store, store).every(choices)
 
 
+def either_across(returned_values: Sequence[tuple[Store, Value]]) -> Value:
+    """The join of values at the ends of several paths."""
+    (end, value), *others = returned_values
+    for other_end, other in others:
+        value = Joiner(end, other_end).value(value, other)
+    return value
+
+
 def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:
     """One of some items; `where` distinguishes it from other picks of the same items."""
     known = _each(content)

@@ -78,11 +78,14 @@ def rebound(tree: ast.Module) -> frozenset[str]:
                 once = ScopeInfo()
                 _enter_one(inner, once)
                 places.update(dict.fromkeys(once.local, 1 + looped))
-    again = {name for name, number in places.items() if number > 1}
-    for inner in statements(tree):
-        if isinstance(inner, ast.Global):
-            again.update(inner.names)
-    return frozenset(again)
+    again = frozenset(name for name, number in places.items() if number > 1)
+    return again | set_by_functions(tree)
+
+
+def set_by_functions(tree: ast.Module) -> frozenset[str]:
+    """The names of a module that its functions declare global, to bind them."""
+    declared = (node.names for node in statements(tree) if isinstance(node, ast.Global))
+    return frozenset(name for names in declared for name in names)
 
 
 def parameters(signature: ast.arguments) -> list[ast.arg]:

@@ -434,7 +434,8 @@ class Partial:
 class ClassValue:
     """A class of the program; its attributes are in the store under its address.
 
-    `style` is one of plain, dataclass, namedtuple, typeddict, enum; `fields` are the annotated
+    `style` is one of plain, dataclass, namedtuple, typeddict, enum, or foreign, where unknown code
+    (a decorator, a base, a metaclass) may construct the instances; `fields` are the annotated
     names with their defaults, or the members of an enum; `environment` is the scope around it.
     `linear` is made of the bases, never passed: the class and its bases, in the order in which an
     attribute is looked up.

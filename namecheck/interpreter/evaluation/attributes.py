@@ -24,6 +24,7 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     External,
+    FieldOptions,
     FunctionValue,
     Generator,
     Instance,
@@ -40,6 +41,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation.declared import fields as annotated_names
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -194,7 +196,7 @@ class Attributes:
         if written is not None:
             return written
         found = class_lookup.attribute(value.cls, name, store)
-        if found is not None:
+        if found is not None and not _is_default(found, name, value.cls):
             return self._bind(found, value, value.cls, node, store, frame)
         if name == "__class__":
             return value.cls
@@ -389,6 +391,20 @@ class Attributes:
 
 def _asks_dtype(operator: str) -> bool:
     return dtypes.property_of(dtypes.STANDARD_DEFAULT, operators.key_of(operator)) is not None
+
+
+def _is_default(found: Value, name: str, cls: ClassValue) -> bool:
+    """Whether a class has this only as the default of a field, which an instance has of its own.
+
+    ``field(…)`` is no value of the attribute; unknown code that constructs the instances may set
+    whatever is annotated.
+    """
+    if isinstance(found, FieldOptions):
+        return True
+    if cls.style != "foreign" or isinstance(found, (FunctionValue, BoundMethod, Wrapped)):
+        return False
+    nodes = (base.node for base in class_lookup.mro(cls) if isinstance(base, ClassValue))
+    return any(node is not None and name in annotated_names(node) for node in nodes)
 
 
 def _owner(value: Value) -> Hashable | None:

@@ -43,9 +43,10 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import circumstances
+from namecheck.interpreter.evaluation import circumstances, shape_tests
 from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
+from namecheck.interpreter.evaluation.havoc import is_stranger
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.evaluation.summaries import CallSummaries
@@ -228,7 +229,7 @@ class Calls:
             asked = joins.identity(callee, call.store)
             number = self.interpreter.progress.round
             return Opaque(Asked(number, asked, args, tuple(call.kwargs)), kind)
-        self.interpreter.havoc_arguments(call, name)
+        self.interpreter.havoc_arguments(call, name, stranger=is_stranger(callee, name))
         return self.interpreter.made_of((callee, *given), "result", kind)
 
     def _prepend(self, callee: Value, receiver: Value, call: Call) -> Value:
@@ -258,7 +259,7 @@ class Calls:
         own = joins.inherited(instance, call.store)
         if own is not None:
             return self.call(own, call)
-        self.interpreter.havoc_arguments(call)
+        self.interpreter.havoc_arguments(call, stranger=True)
         return self.interpreter.fresh("result")
 
     def _named_tuple(self, named_tuple: TupleValue, cls: ClassValue, call: Call) -> Value:
@@ -533,7 +534,10 @@ class Calls:
                     break
             else:
                 outcomes.append((end, Alternative(value, held)))
-        return joins.union([choice for _, choice in outcomes], store.ledger)
+        choices = [choice for _, choice in outcomes]
+        if any(shape_tests.is_of_kind(fact) for choice in choices for fact, _ in choice.facts):
+            return joins.either_across([(end, choice.value) for end, choice in outcomes])
+        return joins.union(choices, store.ledger)
 
     def _bind(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store

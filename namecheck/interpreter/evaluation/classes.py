@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, merges
@@ -18,6 +20,7 @@ from namecheck.interpreter.domain.values import (
     External,
     FieldOptions,
     Instance,
+    Opaque,
     TupleValue,
     Value,
     Wrapped,
@@ -34,6 +37,10 @@ _STYLES = {
     "Flag": "enum",
     "IntFlag": "enum",
 }
+# The libraries whose classes leave the annotations in the body of a derived class alone.
+_PLAIN_LIBRARIES: Final = frozenset(
+    {"abc", "builtins", "collections", "contextlib", "enum", "torch", "typing", "typing_extensions"}
+)
 
 
 class Classes:
@@ -42,13 +49,16 @@ class Classes:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
-    def define(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
+    def define(
+        self, class_node: ast.ClassDef, decorators: Sequence[Value], store: Store, frame: Frame
+    ) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
         bases = tuple(self.interpreter.evaluate(base, store, frame) for base in class_node.bases)
         address = self.interpreter.new_address()
-        cls = ClassValue(
-            address, class_node.name, bases, class_node, (), _style(bases), frame.environment
-        )
+        style = _style(bases)
+        if style == "plain" and self._is_foreign(class_node, bases, decorators, store, frame):
+            style = "foreign"
+        cls = ClassValue(address, class_node.name, bases, class_node, (), style, frame.environment)
         cls = replace(cls, fields=_inherited(bases))
         environment = Environment(address, class_node, frame.environment, cls)
         body = Frame(environment, frame, None, None, class_node.name)
@@ -64,6 +74,20 @@ class Classes:
             self._make_members(cls, store)
         self._tell_bases(cls, store, frame)
         return cls
+
+    def _is_foreign(
+        self,
+        class_node: ast.ClassDef,
+        bases: tuple[Value, ...],
+        decorators: Sequence[Value],
+        store: Store,
+        frame: Frame,
+    ) -> bool:
+        """Whether unknown code may construct the instances of a class, and set their fields."""
+        if not all(map(self.interpreter.libraries.keeps_classes, decorators)):
+            return True
+        makers = [self.interpreter.evaluate(w.value, store, frame) for w in _metaclass(class_node)]
+        return any(map(_may_construct, (*bases, *makers)))
 
     def _tell_bases(self, cls: ClassValue, store: Store, frame: Frame) -> None:
         """Call ``__init_subclass__`` of the nearest base that has one with the new class."""
@@ -125,7 +149,7 @@ class Classes:
         elif base := self.interpreter.libraries.base(class_lookup.mro(cls)):
             self.interpreter.libraries.initialise(instance, base, call)
         else:
-            self.interpreter.havoc_arguments(call)
+            self.interpreter.havoc_arguments(call, stranger=cls.style == "foreign")
         return instance
 
     def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
@@ -212,6 +236,17 @@ def _last_word(annotation: ast.expr) -> str:
     if isinstance(annotation, ast.Subscript):
         return _last_word(annotation.value)
     return getattr(annotation, "attr", getattr(annotation, "id", ""))
+
+
+def _metaclass(class_node: ast.ClassDef) -> list[ast.keyword]:
+    return [word for word in class_node.keywords if word.arg == "metaclass"]
+
+
+def _may_construct(base: Value) -> bool:
+    """Whether a class is one of an unknown library, which may set the annotated fields."""
+    if isinstance(base, External):
+        return base.path.partition(".")[0] not in _PLAIN_LIBRARIES
+    return isinstance(base, Opaque)
 
 
 def _style(bases: tuple[Value, ...]) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final, Protocol, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.dims import Dims
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.reachability import Stretch
@@ -127,13 +128,15 @@ class Progress:
 
     `unknowns` counts the expressions with an unknown value, `events` the findings, the raised
     errors and the calls that were not followed. `errors` has the types of the errors that ended
-    paths. `round` is the number of the current round of the loop. `around` collects the
-    circumstances on which the current call depends.
+    paths. `shapes` has the dims of all tensors with several dims. `round` is the number of the
+    current round of the loop. `around` collects the circumstances on which the current call
+    depends.
     """
 
     unknowns: int = 0
     events: int = 0
     errors: set[str] = field(default_factory=set)
+    shapes: set[Dims] = field(default_factory=set)
     round: int = 0
     around: Circumstances | None = None
 

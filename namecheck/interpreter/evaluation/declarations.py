@@ -8,7 +8,8 @@ instance's attributes (docs/semantics.md, "Two kinds of name").
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -22,14 +23,16 @@ from namecheck.annotations.declarations import (
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Size
 from namecheck.core.findings import Facts, Place
-from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import class_lookup, equalities
+from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
+    TRUE,
     ClassValue,
     Const,
     DictValue,
@@ -259,6 +262,55 @@ class Declarations:
         for axis in axes:
             bindings = bind_number(bindings, axis, symbol(axis), "self")
         self._write(bindings, instance, store)
+        store.set(_seeded(instance), TRUE)
+
+    def are_apart(self, contradiction: Contradiction, frame: Frame) -> bool:
+        """Whether a contradiction is between an axis of a function and one of what is around it.
+
+        Both may be words for one dim: a method binds its axes anew in each call, and so does a
+        function in another. Only its own words, and those of its class or of the outer function,
+        are different dims among themselves. Two dims of one tensor are not one dim, whatever they
+        are called.
+        """
+        if len(contradiction.names) < 2:
+            return False
+        entered = frame
+        for entered in frame.stack():
+            if entered.call is not None and entered.call.node is entered.environment.scope:
+                break
+        environment = entered.environment
+        instance, node = environment.receiver, environment.scope
+        outer = environment.enclosing.scope if environment.enclosing else node
+        inside = around = frozenset[str]()
+        if isinstance(instance, Instance) and isinstance(node, FUNCTIONS):
+            inside = self.of(environment).axes(node)
+            around = around.union(*map(self._words_of, self._classes(instance)))
+        elif isinstance(outer, FUNCTIONS):
+            inside, around = (self._signed(environment, each) for each in (node, outer))
+        sides = [set(re.findall(r"\w+", name)) for name in contradiction.names]
+        lone = [axis for side in sides for axis in side & (inside - around)]
+        others = [axis for side in sides for axis in side & (around - inside)]
+        pairs = [{one, other} for one in lone for other in others]
+        return bool(pairs) and not any(
+            pair <= {word(name) for name in dims.names}
+            for dims in self.interpreter.progress.shapes
+            for pair in pairs
+        )
+
+    def _signed(self, environment: Environment, node: ast.AST) -> frozenset[str]:
+        """The axes of the parameters and the result of a function."""
+        signature = self.of(environment).signature(node)
+        every = [signature.result, *(each.declared for each in signature.parameters.values())]
+        return signature.numbers.union(*map(axes_of, every))
+
+    def _words_of(self, cls: ClassValue) -> frozenset[str]:
+        """The axes of a class, and the sizes that its constructor is given as numbers."""
+        if cls.node is None or cls.environment is None:
+            return frozenset()
+        annotations = self.of(cls.environment)
+        makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
+        numbers = (annotations.signature(maker).numbers for maker in makers)
+        return self._axes_of(cls).union(*numbers)
 
     def _classes(self, instance: Instance) -> Iterator[ClassValue]:
         for cls in class_lookup.mro(instance.cls):
@@ -292,7 +344,9 @@ class Declarations:
             return value
         environment = frame.environment
         name = ast.unparse(assignment.target)
-        bindings = self._bindings(axes_of(declared), environment, store, frame.name)
+        of_field = isinstance(assignment.target, ast.Attribute)
+        axes = axes_of(declared)
+        bindings = self._bindings(axes, environment, store, frame.name, of_field=of_field)
         try:
             known = self.values.known(value, store)
             bindings = settle(meet(declared, known, bindings, name, returned=True))
@@ -300,12 +354,17 @@ class Declarations:
             self._report(contradiction, assignment.value or assignment, [value], store, frame)
             return self.interpreter.failed()
         owner = environment.receiver if isinstance(assignment.target, ast.Attribute) else None
-        self._write(bindings, owner if isinstance(owner, Instance) else environment, store)
+        scope = None
+        if isinstance(owner, Instance):
+            scope = None if store.get(_seeded(owner)) else _scope(owner)
+            self._write(bindings, owner, store, _field_key)
+        else:
+            self._write(bindings, environment, store)
         return self.values.refined(
             declared,
             value,
             bindings,
-            None,
+            scope,
             self._written(assignment.annotation, environment),
             store,
         )
@@ -386,7 +445,7 @@ class Declarations:
             return {name: self.interpreter.failed() for name in values}
         scope = self.interpreter.new_address()
         if instance is not None:
-            self._write(bindings, instance, call.store)
+            self._write(bindings, instance, call.store, _field_key)
         for name, (told, annotation) in declared.items():
             values[name] = self.values.refined(
                 told,
@@ -427,10 +486,10 @@ class Declarations:
         """A value with the type that a field declares; its axes belong to the instance."""
         scope = _scope(instance)
         inner = replace(environment, receiver=instance)
-        bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
+        bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name, of_field=True)
         made = self.values.made(declared, bindings, scope, written)
         bindings = meet(declared, self.values.known(made, store), bindings, "field")
-        self._write(bindings, instance, store)
+        self._write(bindings, instance, store, _field_key)
         return made
 
     # Bindings of axes
@@ -445,27 +504,39 @@ class Declarations:
         return bindings.dim(axis, environment.number if inside else None).size
 
     def _bindings(
-        self, axis_words: Iterable[str], environment: Environment, store: Store, function: str
+        self,
+        axis_words: Iterable[str],
+        environment: Environment,
+        store: Store,
+        function: str,
+        *,
+        of_field: bool = False,
     ) -> Bindings:
-        """The bindings of these axes in a frame, in those around it, or of its instance."""
+        """The bindings of these axes in a frame, in those around it, or of its instance.
+
+        What the fields and attributes of an instance bind counts for a field alone: a method binds
+        its axes anew in each call.
+        """
         bound_axes: dict[str, Bound] = {}
         runs: dict[str, Run] = {}
         for axis in axis_words:
-            found = self._cell(axis, environment, store)
+            found = self._cell(axis, environment, store, of_field=of_field)
             if isinstance(found, Bound):
                 bound_axes[axis] = found
             elif isinstance(found, Run):
                 runs[axis] = found
         return equalities.bindings(Bindings(function, bound_axes, runs), store)
 
-    def _cell(self, axis: str, environment: Environment, store: Store) -> Any:
+    def _cell(self, axis: str, environment: Environment, store: Store, *, of_field: bool) -> Any:
         current: Environment | None = environment
         while current is not None:
-            owners = [current.number]
+            owned: list[Hashable] = [(current.number, _key(axis))]
             if isinstance(current.receiver, Instance):
-                owners.append(current.receiver.address)  # type: ignore[arg-type]
-            for owner in owners:
-                found = store.get((owner, _key(axis)))
+                owned.append((current.receiver.address, _key(axis)))
+                if of_field:
+                    owned.append((current.receiver.address, _field_key(axis)))
+            for cell in owned:
+                found = store.get(cell)
                 if found is not None:
                     return found.value if isinstance(found, Const) else None
             current = current.enclosing
@@ -476,13 +547,23 @@ class Declarations:
     ) -> None:
         self._write(bindings, environment, store)
         if function.name == "__init__" and isinstance(environment.receiver, Instance):
-            self._write(bindings, environment.receiver, store)
+            numbers = self.of(environment).signature(function.node).numbers
+            sizes = {axis: bound for axis, bound in bindings.axes.items() if axis in numbers}
+            self._write(bindings, environment.receiver, store, _field_key)
+            own = replace(bindings, axes=sizes, runs={})
+            self._write(own, environment.receiver, store)
 
-    def _write(self, bindings: Bindings, owner: Environment | Instance, store: Store) -> None:
+    def _write(
+        self,
+        bindings: Bindings,
+        owner: Environment | Instance,
+        store: Store,
+        key_of: Callable[[str], str] | None = None,
+    ) -> None:
         number = owner.number if isinstance(owner, Environment) else owner.address
         cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
         for axis, bound in cells.items():
-            store.set((number, _key(axis)), Const(bound))
+            store.set((number, (key_of or _key)(axis)), Const(bound))
 
     def _written(self, annotation: ast.expr | None, environment: Environment) -> Written | None:
         return (
@@ -500,3 +581,13 @@ def _scope(instance: Instance) -> int | None:
 def _key(axis: str) -> str:
     """The cell of an axis beside the variables: no variable has such a name."""
     return f"axis {axis}"
+
+
+def _seeded(instance: Instance) -> Hashable:
+    """The cell of an instance that stands for any of its class."""
+    return (instance.address, "axis of")
+
+
+def _field_key(axis: str) -> str:
+    """The cell of an axis that a field or an attribute of an instance has bound."""
+    return f"field axis {axis}"

@@ -94,6 +94,8 @@ class Reporter:
     """Makes findings from contradictions, with the place, the origins and the calling frames.
 
     `brief` returns a short text for the dims of a value, empty where nothing is known about it.
+    `are_apart` tells whether a contradiction is between axes of a class and of its method, which
+    may be words for one dim.
     """
 
     def __init__(
@@ -103,12 +105,14 @@ class Reporter:
         progress: Progress,
         file: CurrentFile,
         brief: Callable[[Value, Store], str],
+        are_apart: Callable[[Contradiction, Frame], bool],
     ) -> None:
         self._context = context
         self._findings = sink
         self._progress = progress
         self._file = file
         self._brief = brief
+        self._are_apart = are_apart
 
     def place(self, node: Node, message: str) -> Place:
         """A stretch of the current file, with a message."""
@@ -134,6 +138,9 @@ class Reporter:
         progress.events += 1
         if progress.around is not None:
             progress.around.at_site |= progress.around.node is node
+        if by_axes and self._are_apart(contradiction, frame):
+            progress.unknowns += 1
+            return
         judged = not self._findings.silent and store.get(FOREIGN) is None
         code = contradiction.code
         if code in _DECLARED or (by_axes and not is_of_sizes(code)):

@@ -1,32 +1,40 @@
 """Havoc: makes everything unknown that unknown code may have changed through its arguments.
 
 Unknown code may change lists, dicts and attributes of instances, run generators, and call
-functions. A tensor keeps its names: hardly any code renames a tensor that it receives, and to
-assume it would make all tensors unknown. An exception is code whose name contains ``name``
+functions. Code that is not found may also rename the tensors that it receives, alone or in an
+object: their labels become unknown. An axis stays what its annotation declares. A library that is
+known to leave torch alone renames nothing, except by code whose name contains ``name``
 (``set_names``) or ends in an underscore (``relabel_``): its tensors become unknown.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import Dim
+from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import class_lookup, joins, merges
+from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,
     DictValue,
     Entries,
+    External,
     FunctionValue,
     Generator,
     Held,
     Instance,
     ListValue,
+    Opaque,
     Partial,
     Repeated,
     TensorValue,
@@ -35,12 +43,36 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
+from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.frames import Call
 
+# The libraries that leave torch alone: they neither patch it, nor rename the tensors that they
+# receive. The list has those that code with torch imports most often.
+_COMMON: Final = """
+PIL absl accelerate aiohttp anndata apex argparse attr attrs ax beartype biotite boto3 botorch bs4
+cattrs chex click cloudpickle clip colorama configargparse cv2 cycler dask dataclasses_json datasets
+decord deepspeed diffusers dill docopt dotenv einops einx equinox evaluate faiss fairscale fire
+flask flax fsspec fvcore gin gpytorch gym gymnasium h5py huggingface_hub hydra hypothesis ignite
+imageio ipdb IPython jax jaxlib jaxtyping joblib jsonargparse jsonlines kornia lightning
+lightning_fabric linear_operator loguru lpips matplotlib mlflow mpi4py msgpack multiprocess mypy
+namecheck nerfacc networkx nibabel nltk numba numexpr numpy omegaconf open_clip openai opt_einsum
+optax optuna orjson pandas parameterized peft plotly polars progressbar psutil pyarrow pydantic
+pydicom pygame pylab pyro pytest pytest_mock pytorch_lightning pytorch_metric_learning rasterio ray
+regex requests rich safetensors scanpy scipy seaborn sentencepiece setuptools shapely simplejson
+six skimage sklearn soundfile spacy statsmodels structlog submitit sympy tabulate tensorboard
+tensorboardX tensordict tensorflow tensorstore termcolor tifffile tiktoken timm tokenizers toml
+tomli torch torch_geometric torchaudio torchdata torcheval torchinfo torchmetrics torchrl
+torchsparse torchsummary torchtext torchtyping torchvision tqdm transformer_lens transformers
+triton trimesh typeguard typer tyro typing_extensions ujson umap wandb webdataset wget xarray
+xformers yaml yacs zarr
+"""
+_BYSTANDERS: Final = sys.stdlib_module_names | frozenset(_COMMON.split())
+# The methods of tensors that are in no table, and rename nothing.
+_OF_TENSORS: Final = frozenset({"backward", "register_hook"})
 # How deep nested containers are searched.
 _DEEP: Final = 3
 # How often a function is called: the second call sees the changes of the first.
@@ -55,17 +87,46 @@ class Havoc:
         self._effects: dict[ast.AST, bool] = {}
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
 
-    def arguments(self, call: Call, name: str = "") -> None:
-        """Apply havoc to the arguments of a call of unknown code; only its name is known.
+    def arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
+        """The arguments of a call go to code of which nothing but its name is known.
 
-        `containers` is enough for arguments without instances, generators and functions.
+        It may change containers and instances, run generators and call functions, and if it is a
+        `stranger`, rename tensors; `containers` stands for less: for a function of the program that
+        cannot do the rest.
         """
         given = (*call.args, *call.kwargs.values())
+        if stranger:
+            self.labels(given, call.store)
         self._forget(given, call.store, call.frame)
         if name.endswith("_") or "name" in name.lower():
             for value in given:
-                if isinstance(value, TensorValue):
-                    joins.write(value, call.store, Held(Tensor()))
+                tensor = self._tensor(value, call.store)
+                if tensor is not None:
+                    joins.write(tensor, call.store, Held(Tensor()))
+
+    def labels(self, escaped: Iterable[Value], store: Store) -> None:
+        """The labels of these tensors, and of those in containers and instances, are not known."""
+        for value in list(_within(escaped, store)):
+            parts = self._attributes(value, store) if isinstance(value, Instance) else [value]
+            for part in parts:
+                tensor = self._tensor(part, store)
+                if tensor is None:
+                    continue
+                held = joins.held(tensor, store)
+                if any(isinstance(name, str) for name in held.tensor.dims.names):
+                    dims = held.tensor.dims.mapped(_without_label)
+                    joins.write(tensor, store, Held(replace(held.tensor, dims=dims)))
+
+    def _attributes(self, value: Instance, store: Store) -> Iterator[Value]:
+        for name in store.get(AttributeNames(value.address), ()):
+            part: Value | None = store.get((value.address, name))
+            if part is not None:
+                yield from _within([part], store)
+
+    def _tensor(self, value: Value, store: Store) -> TensorValue | None:
+        if isinstance(value, Opaque) and narrowing.is_tensor(value, store):
+            return self.interpreter.torch.promote(value, store)
+        return value if isinstance(value, TensorValue) else None
 
     def containers(self, escaped: Iterable[Value], store: Store) -> None:
         """Make the items of lists and dicts unknown, and of those in them."""
@@ -142,6 +203,23 @@ class Havoc:
         if found is None:
             found = self._effects[function.node] = any(map(_changes, nodes(function.node)))
         return found
+
+
+def is_bystander(path: str) -> bool:
+    """Whether the library at the start of a dotted name leaves torch alone."""
+    return path.partition(".")[0] in _BYSTANDERS
+
+
+def is_stranger(callee: Value, name: str) -> bool:
+    """Whether an unknown callee of this name may rename the tensors that it receives."""
+    if isinstance(callee, External) and is_bystander(callee.path):
+        return False
+    return name not in _OF_TENSORS
+
+
+def _without_label(dim: Dim) -> Dim:
+    """A dim that may have any label now, where it may have had one."""
+    return dim if isinstance(dim.name, Axis) else replace(dim, name=UNKNOWN)
 
 
 def _within(escaped: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:

@@ -350,8 +350,11 @@ class Interpreter(Protocol):
 
     # Unknown code
 
-    def havoc_arguments(self, call: Call, name: str = "") -> None:
-        """Pass the arguments of a call to code that is known by name only."""
+    def havoc_arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
+        """Pass the arguments of a call to code that is known by name only; a stranger renames."""
+
+    def havoc_labels(self, escaped: Iterable[Value], store: Store) -> None:
+        """Make the labels of these tensors unknown, and those of tensors in them."""
 
     def havoc_containers(self, escaped: Iterable[Value], store: Store) -> None:
         """Make these lists and dicts unknown, and those in them."""

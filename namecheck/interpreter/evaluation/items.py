@@ -31,6 +31,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
+from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -70,6 +71,10 @@ class Items:
                 part = self.read(own, index, node, store, frame)
                 return self._part(value, part, index, store)
         if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
+            if isinstance(index, Const) and type(index.value) is int:
+                size = shape_tests.size_at(value.key, index.value)
+                if size is not None:
+                    return sized(size)
             key = index.value if isinstance(index, Const) else index.key
             return Opaque(Item(value.key, key, type(key).__name__))
         if isinstance(value, (External, ClassValue)):

@@ -17,7 +17,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation import narrowing, python_operators, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -58,7 +58,10 @@ class Patterns:
         """Whether a value fits a pattern, None where that is unknown; captures are bound."""
         if isinstance(case_pattern, ast.MatchValue):
             wanted = self.interpreter.evaluate(case_pattern.value, store, frame)
-            return python_operators.equal(value, wanted, store)
+            answer = python_operators.equal(value, wanted, store)
+            if answer is None and isinstance(value, Opaque):
+                shape_tests.learn_equal(value.key, wanted, True, store)
+            return answer
         if isinstance(case_pattern, ast.MatchSingleton):
             return None if isinstance(value, Opaque) else value == Const(case_pattern.value)
         if isinstance(case_pattern, ast.MatchAs):
@@ -94,6 +97,8 @@ class Patterns:
             return False
         else:
             content = Repeated(self.interpreter.fresh("item"))
+            if isinstance(value, Opaque) and not shape_tests.fits(value.key, patterns, store):
+                return False
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
         if isinstance(content, Repeated):
             for pattern in patterns:

@@ -43,6 +43,9 @@ class Libraries(Protocol):
     def super_of(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """``super()``, with or without arguments."""
 
+    def keeps_classes(self, decorator: Value) -> bool:
+        """Whether it is known what a decorator makes of a class."""
+
     def decorate(
         self, decorator: Value, value: Value, node: Node, store: Store, frame: Frame
     ) -> Value:

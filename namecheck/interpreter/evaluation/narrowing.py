@@ -48,6 +48,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
+from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -152,6 +153,7 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
     """The facts about an opaque value that was compared with constants."""
     match key.provenance:
         case Operation("Eq", (left, right)):
+            shape_tests.learn_equal(left, right, truth, store)
             if truth:
                 equalities.learn(left, right, store)
             for opaque, other in ((left, right), (right, left)):
@@ -159,6 +161,8 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                     _compared(opaque, (other,), truth, store)
                     _learn_dtype(opaque, _dtypes(other, store), truth, store)
                     _learn_device(opaque, other, truth, store)
+        case Operation("Lt", (left, right)):
+            shape_tests.learn_less(left, right, truth, store)
         case Operation("In", (Key() as opaque, container)):
             listed = _listed(container)
             if listed and len(listed) <= _LISTED:

@@ -186,7 +186,9 @@ class Imports(Protocol):
 class Classes(Protocol):
     """Makes classes and instances."""
 
-    def define(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
+    def define(
+        self, class_node: ast.ClassDef, decorators: Sequence[Value], store: Store, frame: Frame
+    ) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
 
     def instantiate(self, cls: ClassValue, call: Call) -> Value:

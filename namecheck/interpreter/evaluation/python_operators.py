@@ -39,6 +39,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
+from namecheck.interpreter.evaluation import shape_tests
 from namecheck.operators import python_operators
 
 if TYPE_CHECKING:
@@ -391,6 +392,9 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     pair = joins.identity(left, store), joins.identity(right, store)
     if name in ("Gt", "LtE"):
         pair = pair[1], pair[0]
+    answer = shape_tests.is_less(*pair)
+    if answer is not None:
+        return TRUE if answer is (name in ("Lt", "Gt")) else FALSE
     return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"))
 
 
@@ -439,6 +443,8 @@ def _excluded(left: Value, right: Value, store: Store) -> bool | None:
     for opaque, other in ((left, right), (right, left)):
         if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
             continue
+        if not shape_tests.may_be_equal(opaque.key, other):
+            return False
         if not store.may_assume(opaque.key):
             continue
         among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque.key))

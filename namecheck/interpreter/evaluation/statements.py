@@ -536,9 +536,14 @@ class Statements:
         self.bind_name(definition.name, value, store, frame.environment)
 
     def _class(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> None:
-        decorated: Value = self.interpreter.classes.define(class_node, store, frame)
-        for decorator in reversed(class_node.decorator_list):
-            value = self.interpreter.evaluate(decorator, store, frame)
+        decorators = [
+            (node, self.interpreter.evaluate(node, store, frame))
+            for node in class_node.decorator_list
+        ]
+        decorated: Value = self.interpreter.classes.define(
+            class_node, [value for _, value in decorators], store, frame
+        )
+        for decorator, value in reversed(decorators):
             decorated = self.interpreter.libraries.decorate(
                 value, decorated, decorator, store, frame
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 
 from namecheck.interpreter.domain import class_lookup, merges
 from namecheck.interpreter.domain.cells import ExitKind, ExitValue
@@ -12,13 +13,16 @@ from namecheck.interpreter.domain.values import (
     NONE,
     BoundMethod,
     Const,
+    External,
     Generator,
     Instance,
+    Opaque,
     Value,
     Wrapped,
 )
 from namecheck.interpreter.evaluation import guards
 from namecheck.interpreter.evaluation.frames import Call, EarlyExits, Frame, PathEnds
+from namecheck.interpreter.evaluation.havoc import is_bystander
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.part_protocols import Body
 
@@ -126,7 +130,15 @@ class WithStatements:
         return self.interpreter.fresh("entered")
 
     def _leave(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> None:
-        """Run the exit of a ``with`` block."""
+        """Run the exit of a ``with`` block; unknown code may do again what it did on entry."""
+        made = with_item.context_expr
+        if isinstance(value, Opaque) and isinstance(made, ast.Call):
+            with self.interpreter.findings.silenced(), suppress(PathEnds):
+                callee = self.interpreter.evaluate(made.func, store, frame)
+                if not isinstance(callee, External) or not is_bystander(callee.path):
+                    parts = [*made.args, *(word.value for word in made.keywords)]
+                    given = [self.interpreter.evaluate(part, store, frame) for part in parts]
+                    self.interpreter.havoc_labels(given, store)
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__exit__", store)
             if found is not None:

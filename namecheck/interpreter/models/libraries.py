@@ -19,6 +19,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation.frames import Call, Frame
+from namecheck.interpreter.evaluation.havoc import is_bystander
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance, registry
 from namecheck.interpreter.models.torch import functions
@@ -46,7 +47,7 @@ class Libraries:
         """An operator of the table under its dotted name (``einops.rearrange``), or unknown."""
         interpreter, name = self.interpreter, path.rpartition(".")[2]
         if call.arguments.open:
-            interpreter.havoc_arguments(call, name)
+            interpreter.havoc_arguments(call, name, stranger=not is_bystander(path))
             return interpreter.fresh("result")
         if interpreter.torch.has(path, "l"):
             return functions.layer(interpreter, path, call)
@@ -104,6 +105,13 @@ class Libraries:
         call = self.interpreter.call_values
         result = call(decorator, [value], node, store, frame)
         return self.interpreter.fresh("decorated") if isinstance(result, Opaque) else result
+
+    def keeps_classes(self, decorator: Value) -> bool:
+        """Whether it is known what a decorator makes of a class."""
+        if isinstance(decorator, External):
+            known = registry.decorator_of(decorator.path) is not None
+            return known or registry.is_transparent(decorator.path)
+        return not isinstance(decorator, Opaque) or decorator.kind == TRANSPARENT
 
     def call_wrapped(self, wrapped: Wrapped, call: Call) -> Value:
         """Call a function under a decorator of the standard library."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.provenance import MadeOf
 from namecheck.interpreter.domain.values import FunctionValue, Opaque, Value, has_failed, is_foreign
@@ -16,6 +17,7 @@ from namecheck.interpreter.evaluation.declarations import Declarations
 from namecheck.interpreter.evaluation.events import Listener, Listeners
 from namecheck.interpreter.evaluation.expressions import Expressions
 from namecheck.interpreter.evaluation.findings import CurrentFile, Findings, Reporter
+from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.generators import Generators
 from namecheck.interpreter.evaluation.havoc import Havoc
 from namecheck.interpreter.evaluation.imports import Imports
@@ -83,6 +85,10 @@ class Assembly:
             return files.mentions_attributes(function.node)
         return files.can_matter(function.node, self.context.source_of(function.environment))
 
+    def _are_apart(self, contradiction: Contradiction, frame: Frame) -> bool:
+        declarations: Declarations = self.declarations
+        return declarations.are_apart(contradiction, frame)
+
     def _assemble_models(self) -> None:
         self.torch_defaults = TorchDefaults(self)
         self.torch_devices = TorchDevices(self)
@@ -92,7 +98,14 @@ class Assembly:
         self.libraries = Libraries(self)
 
     def _assemble_reporter(self) -> None:
-        reporter = Reporter(self.context, self.findings, self.progress, self.file, self.torch.brief)
+        reporter = Reporter(
+            self.context,
+            self.findings,
+            self.progress,
+            self.file,
+            self.torch.brief,
+            self._are_apart,
+        )
         self.place = reporter.place
         self.report = reporter.report
         self.note = reporter.note
@@ -155,6 +168,7 @@ class Assembly:
         havoc = Havoc(self)
         self.havoc_arguments = havoc.arguments
         self.havoc_containers = havoc.containers
+        self.havoc_labels = havoc.labels
         entry_points = EntryPoints(self)
         self.call_from_elsewhere = entry_points.call
         self.call_as_stranger = entry_points.call_once

@@ -6,7 +6,7 @@ import ast
 import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
@@ -37,6 +37,9 @@ from namecheck.interpreter.evaluation.declared import fields
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+if TYPE_CHECKING:
+    from namecheck.interpreter.workspace.later import Later
+
 # The least budget of one entry point, however much is spent already.
 _LEAST: Final = 500
 _NUMBERS: Final = ("int", "float", "str", "bool")
@@ -60,6 +63,7 @@ class EntryPoints:
         # The instance that all methods of a class share in a brief analysis.
         self._instances: dict[ClassValue, Instance] = {}
         self._making: set[ast.AST] = set()
+        self._later: Later | None = None
         self._returned: set[ast.AST] = set()
 
     def call(self, function: FunctionValue, store: Store, frame: Frame) -> None:
@@ -200,6 +204,7 @@ class EntryPoints:
         instance = Instance(self.interpreter.new_address(), cls)
         self.interpreter.declarations.seed(instance, function, store)
         self._initialise(instance, store, frame)
+        self._forget_writes(instance, store)
         self._leave_open(instance, store)
         return instance
 
@@ -246,8 +251,17 @@ class EntryPoints:
             self._construct(instance, maker, arguments, store, frame)
             self._making.discard(maker.node)
         self._forget_defaults(instance, store)
+        self._forget_writes(instance, store)
         self._leave_open(instance, store)
         return instance
+
+    def _forget_writes(self, instance: Instance, store: Store) -> None:
+        """Forget what its methods may have written to an instance that was made earlier."""
+        from namecheck.interpreter.workspace.later import Later  # not every file has a class
+
+        if self._later is None:
+            self._later = Later(self.interpreter)
+        self._later.forget_instance(instance, store)
 
     def _forget_defaults(self, instance: Instance, store: Store) -> None:
         """Make the fields with a default unknown: unknown code may have passed another value."""
@@ -355,7 +369,7 @@ class EntryPoints:
             return self.interpreter.declarations.entries(kind, store)
         if isinstance(kind, ClassValue) and kind.style == "namedtuple":
             return self.interpreter.declarations.named_tuple(kind, store)
-        if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
+        if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass", "foreign"):
             return self._made(kind, store, frame)
         return Opaque(Parameter(self.interpreter.new_address()))
 

@@ -9,13 +9,25 @@ from namecheck.core import tensors
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import merges, scopes
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Const, Environment, FunctionValue, Held, Value
+from namecheck.interpreter.domain.values import (
+    ClassValue,
+    Const,
+    DictValue,
+    Environment,
+    FunctionValue,
+    Held,
+    Instance,
+    ListValue,
+    Value,
+)
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.imports import MAIN
 from namecheck.interpreter.workspace.assembly import Assembly
 
 # The budget of the top level of a file that names nothing.
 _FOR_OTHERS: Final = 2_000
+# The values that the functions of a file may change after its top level has run.
+_CHANGING: Final = (ListValue, DictValue, Instance, ClassValue)
 
 
 class Program:
@@ -27,6 +39,7 @@ class Program:
         self.environment = Environment(interpreter.new_address(), interpreter.source.tree)
         self.store = Store(ledger=interpreter.context.ledger)
         self._ever: Store | None = None
+        self._later: Store | None = None
 
     def run_main(self) -> None:
         """Run the file alone, as a program."""
@@ -82,9 +95,23 @@ class Program:
             return
         nested = not isinstance(function.environment.scope, (ast.Module, ast.ClassDef))
         if node not in self.interpreter.definitions.called:
-            self.interpreter.call_from_elsewhere(function, self.store, frame)
+            self.interpreter.call_from_elsewhere(function, self._afterwards(), frame)
         elif not nested and function.node.args.args:
             self.interpreter.call_from_elsewhere(function, self._any_time(), frame)
+
+    def _afterwards(self) -> Store:
+        """The module after its top level, without what its functions may change."""
+        if self._later is None:
+            self._later = self.store
+            values = map(self.variable, self.interpreter.scope(self.source.tree).local)
+            is_rebound = bool(scopes.set_by_functions(self.source.tree))
+            if is_rebound or any(isinstance(value, _CHANGING) for value in values):
+                from namecheck.interpreter.workspace.later import Later  # few files need it
+
+                self._later = self.store.fork()
+                later = Later(self.interpreter)
+                later.forget_module(self.environment, self.source.tree, self._later)
+        return self._later
 
     def _any_time(self) -> Store:
         """The module at any time: variables that it binds more than once are unknown.
@@ -92,7 +119,7 @@ class Program:
         A function that the file itself calls may expect an earlier state than the last one.
         """
         if self._ever is None:
-            self._ever = self.store.fork()
+            self._ever = self._afterwards().fork()
             for name in scopes.rebound(self.source.tree):
                 self._ever.set((self.environment.number, name), self.interpreter.fresh("rebound"))
             for address, first in self.store.first.items():

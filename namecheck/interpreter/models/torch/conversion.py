@@ -151,6 +151,8 @@ def new_tensor(
     interpreter: Interpreter, tensor: Tensor, places_of_names: Mapping[str, Place] | None = None
 ) -> TensorValue:
     """A new tensor."""
+    if tensor.dims.min_rank > 1:
+        interpreter.progress.shapes.add(tensor.dims)
     return TensorValue(interpreter.new_address(), Held(tensor, places_of_names or {}))
 
 

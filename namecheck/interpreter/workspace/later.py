@@ -1,0 +1,188 @@
+"""What is not known any more of a module or an instance when code elsewhere uses it.
+
+Code that is called from elsewhere runs at any time. By then functions may have bound the variables
+of the module again, methods the attributes of an instance, and both may have filled a list that
+was empty at first.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from namecheck.core.dataclasses import dataclass
+from namecheck.core.trees import nodes
+from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.cells import AttributeNames
+from namecheck.interpreter.domain.method_names import CHANGING
+from namecheck.interpreter.domain.scopes import FUNCTIONS
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    ClassValue,
+    DictValue,
+    Entries,
+    Environment,
+    FunctionValue,
+    Instance,
+    ListValue,
+    TensorValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+# The methods that make an instance: what they write is there from the beginning.
+_MAKERS: Final = frozenset({"__init__", "__new__", "__post_init__"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Writes:
+    """What some functions write: the names of variables and attributes, by what is done to them.
+
+    `bound` are bound anew, `added` by ``+=`` alone, `filled` are containers that are changed.
+    Annotated attributes stay what they are declared to be.
+    """
+
+    bound: frozenset[str]
+    added: frozenset[str]
+    filled: frozenset[str]
+
+
+class Later:
+    """Forgets what may have been written since a module, or an instance, was made."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self._by_methods: dict[ast.ClassDef, _Writes] = {}
+
+    def forget_module(self, environment: Environment, tree: ast.Module, store: Store) -> None:
+        """Forget what the functions of a file may have written to its variables."""
+        functions = [node for node in nodes(tree) if isinstance(node, FUNCTIONS)]
+        writes = _writes(functions, _variable)
+        declared = {
+            n for f in functions for g in nodes(f) if isinstance(g, ast.Global) for n in g.names
+        }
+        for name in sorted(declared):
+            if store.get((environment.number, name)) is not None:
+                store.set((environment.number, name), self.interpreter.fresh("rebound"))
+        for name in sorted(self.interpreter.scope(tree).local):
+            value: Value | None = store.get((environment.number, name))
+            if value is None:
+                continue
+            self._fill(value, name in writes.filled, store)
+            if isinstance(value, Instance):
+                self.forget_instance(value, store)
+            elif isinstance(value, ClassValue) and value.node is not None:
+                self._class(value, value.node, functions, store)
+
+    def forget_instance(self, instance: Instance, store: Store) -> None:
+        """Forget what its methods may have written to an instance."""
+        writes = [self._written(cls.node) for cls in _classes(instance.cls)]
+        bound = frozenset[str]().union(*(each.bound for each in writes))
+        added = frozenset[str]().union(*(each.added for each in writes))
+        filled = frozenset[str]().union(*(each.filled for each in writes))
+        for name in store.get(AttributeNames(instance.address), ()):
+            key = (instance.address, name)
+            value: Value | None = store.get(key)
+            if value is None:
+                continue
+            if name in bound or (name in added and not isinstance(value, TensorValue)):
+                store.write(key, value, self.interpreter.fresh("written"))
+            else:
+                self._fill(value, name in filled, store)
+
+    def _written(self, class_node: ast.ClassDef | None) -> _Writes:
+        if class_node is None:
+            return _Writes(frozenset(), frozenset(), frozenset())
+        writes = self._by_methods.get(class_node)
+        if writes is None:
+            methods = [
+                node
+                for node in class_node.body
+                if isinstance(node, FUNCTIONS) and getattr(node, "name", "") not in _MAKERS
+            ]
+            writes = self._by_methods[class_node] = _writes(methods, _attribute)
+            declared = {
+                node.target.attr
+                for node in nodes(class_node)
+                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute)
+            }
+            writes = self._by_methods[class_node] = _Writes(
+                writes.bound - declared, writes.added - declared, writes.filled
+            )
+        return writes
+
+    def _class(
+        self, cls: ClassValue, class_node: ast.ClassDef, functions: Sequence[ast.AST], store: Store
+    ) -> None:
+        """The attributes of a class: functions write them as ``Tape.current = …``."""
+        receivers = {cls.name, "cls"}
+        written = {
+            node.attr
+            for function in functions
+            for node in nodes(function)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in receivers
+        }
+        filled = _writes(functions, _attribute).filled
+        for name in sorted(self.interpreter.scope(class_node).local):
+            value: Value | None = store.get((cls.address, name))
+            if value is None or isinstance(value, (FunctionValue, Wrapped)):
+                continue
+            if name in written:
+                store.set((cls.address, name), self.interpreter.fresh("written"))
+            else:
+                self._fill(value, name in filled, store)
+
+    def _fill(self, value: Value, is_changed: bool, store: Store) -> None:
+        """Forget the content of a container that is changed, or is there to be filled."""
+        value = joins.opened(value, store)
+        if isinstance(value, ListValue):
+            if is_changed or joins.items(value, store) == ():
+                self.interpreter.havoc_containers([value], store)
+        elif isinstance(value, DictValue) and (
+            is_changed or joins.entries(value, store) == Entries()
+        ):
+            self.interpreter.havoc_containers([value], store)
+
+
+def _classes(cls: ClassValue) -> Iterator[ClassValue]:
+    for base in class_lookup.mro(cls):
+        if isinstance(base, ClassValue):
+            yield base
+
+
+def _variable(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _attribute(node: ast.AST) -> str | None:
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | None]) -> _Writes:
+    """What functions write to what has such a name."""
+    bound, added, filled = set[str](), set[str](), set[str]()
+    for function in functions:
+        inner = nodes(function)
+        own = {id(node.target) for node in inner if isinstance(node, ast.AugAssign)}
+        for node in inner:
+            name = name_of(node)
+            if name is not None and isinstance(getattr(node, "ctx", None), ast.Store):
+                (added if id(node) in own else bound).add(name)
+            for receiver in _changed(node):
+                name = name_of(receiver)
+                if name is not None:
+                    filled.add(name)
+    return _Writes(frozenset(bound), frozenset(added), frozenset(filled))
+
+
+def _changed(node: ast.AST) -> Iterator[ast.AST]:
+    """The containers that a node changes."""
+    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del))
+    if written or (isinstance(node, ast.Attribute) and node.attr in CHANGING):
+        assert isinstance(node, (ast.Subscript, ast.Attribute))
+        yield node.value
