@@ -1,4 +1,4 @@
-"""The folder of a cache, which a stranger's repository may have chosen, filled, or made a link.
+"""The folder of a cache, which an untrusted repository may have chosen, filled, or made a link.
 
 A cache stays in its project, unless the user chose its folder. The database in it and the files
 that SQLite puts beside it are regular files: SQLite writes through links, and deletes the file that

@@ -1,4 +1,4 @@
-"""What a project has that matters to its settings: seen from its files, without an analysis."""
+"""The features of a project that its settings depend on: searched in its files, not analysed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from namecheck.project import settings as configuration
 from namecheck.project.settings import Settings
 from namecheck.project.tasks import Entry
 
-# How files tell dimensions, with the words that tell it.
+# The ways in which files name dimensions, with a pattern for each.
 _WAYS: Final = (
     ("jaxtyping", rb"\bjaxtyping\b"),
     ("Annotated", rb"\bAnnotated\[[^\]]*Tensor"),
@@ -32,10 +32,10 @@ _REQUIREMENTS: Final = r"requirements[\w.-]*\.(?:txt|in)"
 
 @dataclass(frozen=True)
 class FirstLook:
-    """A project: how many of its files import torch, and tell dimensions, by way.
+    """A project: how many of its files import torch, and how many name dimensions in which way.
 
     `torch` has the required versions, and `torch_from` the file that requires them. `services` are
-    the files of continuous integration that it has.
+    its files for continuous integration.
     """
 
     importing: int
@@ -46,12 +46,12 @@ class FirstLook:
 
     @property
     def names_dimensions(self) -> bool:
-        """Whether any file tells dimensions."""
+        """Whether any file names dimensions."""
         return any(count for _, count in self.naming)
 
     @property
     def is_native(self) -> bool:
-        """Whether files use the named tensors that torch 2.13 has no more."""
+        """Whether files use the named tensors that torch 2.13 removed."""
         return bool(dict(self.naming)[_NATIVE])
 
 
@@ -73,7 +73,7 @@ def look(root: str, entries: Sequence[Entry]) -> FirstLook:
 
 
 def _torch(root: str) -> tuple[str, str]:
-    """The versions of torch that a project requires, and the file that says so."""
+    """The versions of torch that a project requires, and the file that requires them."""
     if required := configuration.torch_of_directory(root):
         return required, "pyproject.toml"
     for name in sorted(os.listdir(root)):

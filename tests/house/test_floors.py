@@ -103,11 +103,18 @@ def named(path: Path) -> str:
 def imported_modules(path: Path) -> dict[str, int]:
     """The modules of namecheck that a file imports, each with its line; `TYPE_CHECKING` included.
 
-    For ``from namecheck.core import names`` that is `namecheck.core.names`, not the package.
+    For ``from namecheck.core import names`` that is `namecheck.core.names`, not the package; for
+    ``from namecheck.operators import infer`` it is the package.
     """
-    every = {dotted: line for line, dotted in imports(path) if dotted.startswith("namecheck.")}
-    packages = {dotted.rpartition(".")[0] for dotted in every}
-    return {dotted: line for dotted, line in every.items() if dotted not in packages}
+    modules: dict[str, int] = {}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            modules.update({alias.name: node.lineno for alias in node.names})
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                modules[inner if is_module(inner) else str(node.module)] = node.lineno
+    return {dotted: line for dotted, line in modules.items() if dotted.startswith("namecheck.")}
 
 
 @cache
