@@ -65,6 +65,12 @@ def largest() -> int:
     return int(word) if word else _LIMIT
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is in a folder, wherever its links lead; or whether it is the folder."""
+    real, root = os.path.realpath(path), os.path.realpath(folder)
+    return real == root or real.startswith(os.path.join(root, ""))
+
+
 def reason_of(failure: OSError) -> str:
     """The operating system's reason for an error."""
     return failure.strerror or str(failure)

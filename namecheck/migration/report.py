@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from namecheck.editing.documents import Document
+from namecheck.migration.compilation import LeftPlace
 from namecheck.migration.migrated import Migrated
+from namecheck.migration.remedies import remedy
 from namecheck.report.formats import json
 from namecheck.report.frame import visible
 from namecheck.report.painter import Painter
@@ -20,25 +24,90 @@ def differences(files: Sequence[Migrated]) -> Iterator[tuple[str, Document, Docu
             yield one.path, one.before, one.after
 
 
-def as_text(files: Sequence[Migrated], paint: Painter, *, applied: bool) -> Iterator[str]:
-    """The places left in each file and the reasons; then the number of rewritten places."""
+def remaining(files: Sequence[Migrated], paint: Painter) -> Iterator[str]:
+    """The places that are left in each file, and the reasons; before anything is written."""
     for one in files:
-        if one.failure is not None:
-            yield f"{visible(one.path)}: {paint('primary', 'not migrated')}: {visible(one.failure)}"
-        if one.target:
-            yield f"{visible(one.path)}: wrote {visible(one.target)} through this link"
+        yield from _failed(one, paint)
         for place in one.left:
             where = f"{visible(one.path)}:{place.span.line}:{place.span.column}"
             code = visible(" ".join(place.source.split()))
             yield f"{where}: {paint('primary', 'left')} `{_short(code)}`: {visible(place.reason)}"
-    color = "bold" if any(one.left or one.failure for one in files) else "good"
-    yield paint(color, _last(files, applied))
+
+
+def outcome(
+    files: Sequence[Migrated], planned: Sequence[Migrated], paint: Painter, *, applied: bool
+) -> Iterator[str]:
+    """What became of the planned changes: further failures, then the number of rewritten places."""
+    for one, plan in zip(files, planned, strict=True):
+        if plan.failure is None:
+            yield from _failed(one, paint)
+        if one.target:
+            yield f"{visible(one.path)}: wrote {visible(one.target)} through this link"
+    yield paint(_color(files), _last(files, applied))
+
+
+def refusal(files: Sequence[Migrated], paint: Painter) -> Iterator[str]:
+    """The last line where all files or none are to be written, and none were."""
+    left, failed = _counts(files)
+    parts = [f"{counted(left, 'place')} would be left"] if left else []
+    parts += [f"{counted(failed, 'file')} could not be migrated"] if failed else []
+    yield paint("bold", f"Nothing was written (--all-or-nothing): {' and '.join(parts)}.")
+
+
+def advice(files: Sequence[Migrated], paint: Painter, *, in_git: bool) -> Iterator[str]:
+    """What to do where some names are gone and others are left: such a program fails."""
+    changed = [visible(one.path) for one in files if one.changed]
+    places = [(one, place) for one in files for place in one.left]
+    if not changed or not places:
+        return
+    yield paint("bold", "This does not run yet: what is left uses names that torch 2.13 lacks.")
+    remedies = dict.fromkeys(
+        f"  {visible(one.path)}:{_line_now(one, place)}: {visible(remedy(place))}"
+        for one, place in places
+    )
+    yield from [*remedies][:_SHOWN]
+    if len(remedies) > _SHOWN:
+        yield f"  … and {len(remedies) - _SHOWN} more"
+    yield "Then migrate again."
+    if in_git:
+        names = " ".join(map(shlex.quote, changed))
+        yield f"To undo it, if it was committed before: git restore -- {names}"
+    else:
+        yield "To undo it you need a copy: namecheck keeps none (--all-or-nothing, --check)."
+
+
+def _line_now(one: Migrated, left_place: LeftPlace) -> int:
+    """The line of a place in the file as it was written."""
+    line = left_place.span.line
+    if one.before is None or one.after is None:
+        return line
+    matcher = difflib.SequenceMatcher(
+        None, one.before.text.split("\n"), one.after.text.split("\n"), autojunk=False
+    )
+    for _, start, end, new_start, new_end in matcher.get_opcodes():
+        if start < line <= end:
+            return min(line - start + new_start, max(new_end, new_start + 1))
+    return line
+
+
+def _failed(one: Migrated, paint: Painter) -> Iterator[str]:
+    if one.failure is not None:
+        yield f"{visible(one.path)}: {paint('primary', 'not migrated')}: {visible(one.failure)}"
+
+
+def _color(files: Sequence[Migrated]) -> str:
+    return "bold" if any(one.left or one.failure for one in files) else "good"
+
+
+def _counts(files: Sequence[Migrated]) -> tuple[int, int]:
+    """The number of places that are left, and of files that could not be migrated."""
+    return sum(len(one.left) for one in files), sum(one.failure is not None for one in files)
 
 
 def _last(files: Sequence[Migrated], applied: bool) -> str:
     changed = [one for one in files if one.changed]
-    sites, left = sum(one.sites for one in changed), sum(len(one.left) for one in files)
-    failed = sum(one.failure is not None for one in files)
+    sites = sum(one.sites for one in changed)
+    left, failed = _counts(files)
     if not changed and not left and not failed:
         waits = any(one.waits for one in files)
         return _WAITS if waits else "Nothing to migrate."
@@ -57,22 +126,26 @@ _WAITS = (
     "Call namecheck.install() where one does."
 )
 _LONGEST = 60
+# So many of the places to change are listed.
+_SHOWN = 5
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def as_json(files: Sequence[Migrated]) -> str:
-    """One object: each file with its places, and the sums."""
+def as_json(files: Sequence[Migrated], *, applied: bool) -> str:
+    """One object: each file with its places, the sums, and whether the files were written."""
     changed = [one for one in files if one.changed]
+    left, failed = _counts(files)
     document: dict[str, Any] = {
+        "written": applied,
         "files": [_file(one) for one in files],
         "summary": {
             "changed": len(changed),
             "sites": sum(one.sites for one in changed),
-            "left": sum(len(one.left) for one in files),
-            "failed": sum(one.failure is not None for one in files),
+            "left": left,
+            "failed": failed,
         },
     }
     return json.text(document)

@@ -11,6 +11,8 @@ import os
 import stat
 from typing import Final
 
+from namecheck.core.regular_files import is_inside
+
 VARIABLE: Final = "NAMECHECK_CACHE_DIR"
 """The variable of the environment with the folder of the cache."""
 
@@ -26,10 +28,9 @@ class Unusable(Exception):
 
 def require(folder: str, database: str, project: str | None) -> None:
     """Raise `Unusable` for a folder outside the project, if given, and for a hostile database."""
-    if project is not None:
-        real, inside = os.path.realpath(folder), os.path.join(os.path.realpath(project), "")
-        if not real.startswith(inside):
-            raise Unusable(f"{real} is outside the project; --cache-dir takes any folder")
+    if project is not None and not is_inside(folder, project):
+        place = os.path.realpath(folder)
+        raise Unusable(f"{place} is outside the project; --cache-dir takes any folder")
     for suffix in _BESIDE:
         path = os.path.join(folder, database + suffix)
         try:

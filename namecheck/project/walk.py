@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from namecheck.core.regular_files import reason_of, require
+from namecheck.core.regular_files import is_inside, reason_of, require
 from namecheck.core.stamps import stamp_of
 from namecheck.project import settings as configuration
 from namecheck.project.files import ROOT_MARKS
@@ -120,7 +120,7 @@ class Walk:
         is_folder = os.path.isdir(path)
         if settings.excludes(path) if is_folder else not settings.takes(path):
             return
-        if not is_within(os.path.realpath(path), self._project):
+        if not is_inside(path, self._project):
             self.outward.append(path)
         elif is_folder:
             self._linked.append((path, whole, settings))
@@ -148,12 +148,7 @@ def project_of(folder: str) -> str:
         if any(os.path.lexists(os.path.join(root, mark)) for mark in ROOT_MARKS):
             return root
     here = os.path.realpath(os.getcwd())
-    return here if is_within(real, here) else real
-
-
-def is_within(real: str, folder: str) -> bool:
-    """Whether a path is that of a folder, or of something in it; both are real paths."""
-    return real == folder or real.startswith(os.path.join(folder, ""))
+    return here if is_inside(real, here) else real
 
 
 def _precedence(path: str) -> tuple[bool, list[str], int, str]:

@@ -13,7 +13,9 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "migration.md").read_text("utf-8")
 POOL, TOTAL = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-FAILS, KEPT, PLAIN, LEFT = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+FAILS, CHECKED, KEPT, PLAIN, LEFT = re.findall(
+    r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+)
 RESULT: Final = KEPT.splitlines()[-1] + "\n"
 
 
@@ -45,6 +47,12 @@ def test_it_fails_on_this_torch(folder: Path) -> None:
     failed = run(folder, command)
     assert failed.returncode == 1
     assert failed.stderr.splitlines()[-1] == FAILS.splitlines()[1]
+
+
+def test_it_begins_with_a_look(folder: Path) -> None:
+    command = "namecheck migrate --check pool.py --to torch"
+    assert run(folder, command).stdout == shown(CHECKED, command)
+    assert (folder / "pool.py").read_text() == POOL
 
 
 def test_the_names_are_kept(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from namecheck.cli.main import main
+from namecheck.editing import documents
 
 PROGRAM: Final = """\
 import torch
@@ -104,7 +105,114 @@ def test_what_is_left(program: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert out == (
         "program.py:5:12: left `x.sum(dim)`: it is reached with several layouts: N C; C N\n"
         "Rewrote 2 places in 1 file; left 1 place.\n"
+        "This does not run yet: what is left uses names that torch 2.13 lacks.\n"
+        "  program.py:7: write one function for each, or the index instead of the name\n"
+        "Then migrate again.\n"
+        "To undo it you need a copy: namecheck keeps none (--all-or-nothing, --check).\n"
     )
+
+
+def test_a_partial_result_says_what_to_do(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(LEFT + '"""a"""\ny = f(x.unknown(), x.align_as(x.thing())).sum("N")\n')
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert status == 1
+    lines = program.read_text().splitlines()
+    places = [line.strip() for line in out.splitlines() if line.startswith("  program.py:")]
+    assert places
+    numbers = [int(place.split(":")[1]) for place in places]
+    assert "x.sum(dim)" in lines[numbers[0] - 1], "the line is that of the file as it is now"
+    assert "This does not run yet" in out
+    assert "To undo it you need a copy" in out
+    (program.parent / ".git").mkdir()
+    program.write_text(LEFT)
+    assert run(capsys, "program.py", "--to", "torch")[1].endswith(
+        "This does not run yet: what is left uses names that torch 2.13 lacks.\n"
+        "  program.py:7: write one function for each, or the index instead of the name\n"
+        "Then migrate again.\n"
+        "To undo it, if it was committed before: git restore -- program.py\n"
+    )
+
+
+def test_what_is_left_is_told_before_anything_is_written(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.write_text(LEFT)
+    printed: list[str] = []
+
+    def change(location: str, *_: object, **__: object) -> str:
+        printed.append(capsys.readouterr().out)
+        return location
+
+    monkeypatch.setattr(documents, "change", change)
+    run(capsys, "program.py", "--to", "torch")
+    [before] = printed
+    assert before.startswith("program.py:5:12: left `x.sum(dim)`")
+
+
+@pytest.mark.parametrize("road", ["torch", "namecheck"])
+def test_all_or_nothing(program: Path, capsys: pytest.CaptureFixture[str], road: str) -> None:
+    (program.parent / "left.py").write_text(LEFT)
+    (program.parent / "broken.py").write_text("x = torch.ones(2, names=('N',)")
+    flags = ("--to", road, "--all-or-nothing")
+    status, out, _ = run(capsys, "program.py", "left.py", *flags)
+    if road == "torch":
+        assert status == 1
+        assert out.endswith("Nothing was written (--all-or-nothing): 1 place would be left.\n")
+        assert (program.read_text(), Path("left.py").read_text()) == (PROGRAM, LEFT)
+        assert run(capsys, "program.py", *flags)[0] == 0
+        assert program.read_text() != PROGRAM
+    else:
+        assert status == 0
+        assert program.read_text() != PROGRAM
+    program.write_text(PROGRAM)
+    status, out, _ = run(capsys, "program.py", "broken.py", *flags)
+    last = "Nothing was written (--all-or-nothing): 1 file could not be migrated.\n"
+    assert (status, program.read_text()) == (2, PROGRAM)
+    assert out.endswith(last)
+    status, out, _ = run(capsys, "program.py", "broken.py", *flags, "--format", "json")
+    assert (status, json.loads(out)["written"], program.read_text()) == (2, False, PROGRAM)
+
+
+UNSETTLED: Final = """\
+import torch
+
+
+def f(x, options):
+    x = x.refine_names("N", "C")
+    return x * x.mean("N").align_as(x)
+
+
+class Scale:
+    def __init__(self, w):
+        self.w = w.refine_names("C")
+
+    def scaled(self, x):{first}
+        return (x * self.w).sum("C") + self.w.align_as(x).sum("C")
+
+    def again(self, x):{second}
+        y = x.sum("C")
+        return self.w.sum("C") * y.align_as(x)
+"""
+
+
+def test_what_is_asked_for_settles_a_place_after_a_partial_run_as_before_it(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refined = '\n        x = x.refine_names("N", "C")'
+    program.write_text(UNSETTLED.format(first=refined, second=refined))
+    assert run(capsys, "program.py", "--to", "torch")[0] == 0
+    whole = program.read_text()
+
+    program.write_text(UNSETTLED.format(first="", second=""))
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert (status, out.count("`x = x.refine_names(…)`")) == (1, 3)
+    partial = program.read_text()
+    program.write_text(partial.replace("(self, x):", f"(self, x):{refined}"))
+    assert run(capsys, "program.py", "--to", "torch")[:2] == (0, "Rewrote 6 places in 1 file.\n")
+    # The partial run has counted a dim from the right, as it did not know the first operand.
+    assert program.read_text().replace("sum(-1)", "sum(1)") == whole
 
 
 def test_what_is_left_is_told_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:

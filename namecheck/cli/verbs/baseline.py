@@ -29,14 +29,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck.core.file_replacement import CannotWrite, save
     from namecheck.core.fingerprints import identities
+    from namecheck.core.regular_files import is_inside
     from namecheck.project import baseline
     from namecheck.project.roots import Roots
     from namecheck.report.listing import reader
 
     settings = _settings()
     file = settings.baseline or os.path.join(settings.root, baseline.FILE)
-    inside = os.path.join(os.path.realpath(settings.root), "")
-    if not os.path.realpath(file).startswith(inside):
+    if not is_inside(file, settings.root):
         raise Usage(f"{os.path.relpath(file)} is outside of the project; nothing is written there")
     if arguments.prune and not os.path.exists(file):
         raise Usage(f"there is no {os.path.relpath(file)} to prune; `namecheck baseline` writes it")

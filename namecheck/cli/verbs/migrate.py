@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from namecheck.cli import diffs
@@ -41,6 +43,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="list what would change; write nothing"
     )
     parser.add_argument(
+        "--all-or-nothing",
+        action="store_true",
+        help="write nothing if a place would be left, or a file could not be migrated",
+    )
+    parser.add_argument(
         "--unsafe-fixes",
         action="store_true",
         help="with --to namecheck: where names are removed for one operator and restored after it, "
@@ -68,23 +75,44 @@ def _run(arguments: argparse.Namespace) -> int:
     migrated = migration.migrate(
         entries, migration.Road(arguments.to), unsafe=arguments.unsafe_fixes
     )
+    paint = painter(arguments.color)
+    as_text = arguments.format == "text"
+    if as_text and not arguments.diff:
+        print_lines(report.remaining(migrated, paint))
+        sys.stdout.flush()
+    whole = not any(one.left or one.failure for one in migrated)
     writes = not (arguments.diff or arguments.check)
-    if writes:
+    refused = writes and arguments.all_or_nothing and not whole
+    applied = writes and not refused
+    planned = migrated
+    if applied:
         migrated = migration.write(migrated, entries)
-    if arguments.format == "json":
-        print(report.as_json(migrated))
+    if not as_text:
+        print(report.as_json(migrated, applied=applied))
+    elif refused:
+        print_lines(report.refusal(migrated, paint))
+    elif arguments.diff:
+        diffs.show(report.differences(migrated), arguments.color)
+        lines = (
+            report.remaining(migrated, paint),
+            report.outcome(migrated, planned, paint, applied=False),
+        )
+        for line in chain(*lines):  # a diff is read by programs
+            print(line, file=sys.stderr)
     else:
-        lines = report.as_text(migrated, painter(arguments.color), applied=writes)
-        if arguments.diff:
-            diffs.show(report.differences(migrated), arguments.color)
-            for line in lines:  # a diff is read by programs
-                print(line, file=sys.stderr)
-        else:
-            print_lines(lines)
+        print_lines(report.outcome(migrated, planned, paint, applied=applied))
+        if applied and arguments.to == "torch":
+            print_lines(report.advice(migrated, paint, in_git=_is_in_git()))
     if walk.missing or any(one.failure for one in migrated):
         return WRONG
-    pending = not writes and any(one.changed for one in migrated)
+    pending = not applied and any(one.changed for one in migrated)
     return FOUND if pending or any(one.left for one in migrated) else CLEAN
+
+
+def _is_in_git() -> bool:
+    from namecheck.project.settings import parents
+
+    return any(os.path.lexists(os.path.join(one, ".git")) for one in (".", *parents(".")))
 
 
 def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
