@@ -34,7 +34,7 @@ DOUBLED = {
     "a list times a number": ("x = [1]", "x = x * 2", "items of a sequence"),
     "a tuple": ("x = (1,)", "x = x + x", "items of a sequence"),
     "a tuple times a number": ("x = (1,)", "x = 2 * x", "items of a sequence"),
-    "a tuple in a tuple": ("x = 1", "x = (x, x)", "values in nested tuples"),
+    "a tuple in a tuple": ("x = 1", "x = (x, x)", "values in nested values"),
     "a string": ("x = 'ab'", "x = x + x", "length of a string"),
     "a string in place": ("x = 'ab'", "x += x", "length of a string"),
     "an f-string": ("x = 'ab'", "x = f'{x}{x}'", "length of a string"),

@@ -11,8 +11,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.provenance import Fresh, Version
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Entries, Repeated, TupleValue, Value
+from namecheck.interpreter.domain.values import (
+    BoundMethod,
+    BuiltinMethod,
+    Entries,
+    FunctionValue,
+    Opaque,
+    Partial,
+    Repeated,
+    SliceValue,
+    Super,
+    TorchMethod,
+    TorchModule,
+    TupleValue,
+    Union,
+    Value,
+    Wrapped,
+)
 
 LONGEST_TEXT: Final = 1 << 16
 """Characters of a string that the program makes of others."""
@@ -20,7 +37,28 @@ MOST_ITEMS: Final = 1 << 13
 """Items of a list or tuple that the program makes of others."""
 MOST_ENTRIES: Final = 1 << 10
 """Entries of a dict that the program adds to."""
-_MOST_LEAVES: Final = 1 << 10
+_MOST_NESTED: Final = 1 << 10
+_DEEPEST: Final = 64
+LONGEST_CHAIN: Final = 256
+"""Unknown values made of unknown values."""
+
+COMPOUND: Final[frozenset[type]] = frozenset(
+    {
+        BoundMethod,
+        BuiltinMethod,
+        FunctionValue,
+        Partial,
+        Repeated,
+        SliceValue,
+        Super,
+        TorchMethod,
+        TorchModule,
+        TupleValue,
+        Union,
+        Wrapped,
+    }
+)
+"""The values that are made of others."""
 
 
 def is_long(text_length: int, store: Store) -> bool:
@@ -59,22 +97,61 @@ def entries(value_of_key: dict[Value, Value], rest: Value | None, store: Store) 
     return Entries((), joins.either(values, store))
 
 
-def is_bushy(tuple_items: Iterable[Value], store: Store) -> bool:
-    """Whether nested tuples have more leaves than are worth following: 2^n for n lines."""
-    if next(itertools.islice(_leaves(tuple_items), _MOST_LEAVES, None), None) is None:
+def shortened(opaque: Opaque, store: Store) -> Opaque:
+    """An unknown value made of unknown values, many times over: only the last is followed."""
+    key, ledger = opaque.key, store.ledger
+    ledger.reach("unknown values in unknown values")
+    if key.failed:
+        return ledger.failed()
+    made = Version(ledger.new()) if key.foreign else Fresh("chain", ledger.new())
+    return Opaque(made, opaque.kind, opaque.link)
+
+
+def is_bulky(value: Value, store: Store) -> bool:
+    """Whether a value has more values within values than are worth following: 2^n for n lines.
+
+    Values that are part of several others count each time. What mutable values hold does not count:
+    it is found in the store.
+    """
+    inner = [part for part in _parts(value) if part.__class__ in COMPOUND]
+    if not inner or next(itertools.islice(_nested(inner), _MOST_NESTED, None), None) is None:
         return False
-    store.ledger.reach("values in nested tuples")
+    store.ledger.reach("values in nested values")
     return True
 
 
-def _leaves(tuple_items: Iterable[Value]) -> Iterator[Value]:
-    """The items of the tuples among some values that are no tuples, at any depth."""
-    open_ = [iter(item.items) for item in tuple_items if isinstance(item, TupleValue)]
+def _nested(compounds: Iterable[Value]) -> Iterator[Value]:
+    """The values within some values; more than are followed where they are nested very deep."""
+    open_ = [iter(_parts(value)) for value in compounds]
     while open_:
-        item = next(open_[-1], None)
-        if item is None:
+        part = next(open_[-1], None)
+        if part is None:
             open_.pop()
-        elif isinstance(item, TupleValue):
-            open_.append(iter(item.items))
-        else:
-            yield item
+            continue
+        yield part
+        if part.__class__ in COMPOUND and len(open_) < _DEEPEST:
+            open_.append(iter(_parts(part)))
+        elif part.__class__ in COMPOUND:
+            yield from itertools.repeat(part, _MOST_NESTED)
+
+
+def _parts(value: Value) -> Sequence[Value]:
+    """The values directly within an immutable value."""
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, FunctionValue):
+        return (*value.defaults, *(default for _, default in value.keyword_defaults))
+    if isinstance(value, BoundMethod):
+        return value.function, value.receiver
+    if isinstance(value, (BuiltinMethod, Super, TorchMethod)):
+        return (value.receiver,)
+    if isinstance(value, Union):
+        return tuple(choice.value for choice in value.alternatives)
+    if isinstance(value, (Partial, TorchModule)):
+        arguments = (*value.args, *(argument for _, argument in value.kwargs))
+        return (value.function, *arguments) if isinstance(value, Partial) else arguments
+    if isinstance(value, Repeated):
+        return (value.each,)
+    if isinstance(value, SliceValue):
+        return value.lower, value.upper, value.step
+    return (value.function,) if isinstance(value, Wrapped) else ()

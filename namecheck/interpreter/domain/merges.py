@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from namecheck.core import tensors
 from namecheck.core.dataclasses import replace
-from namecheck.core.names import UNKNOWN
 from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.joins import Both, Joiner, caught_up, entries, held, items
+from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.store import Store, changed_keys
 from namecheck.interpreter.domain.values import (
-    Const,
+    Address,
     DictValue,
     Entries,
     Environment,
@@ -31,6 +31,8 @@ from namecheck.interpreter.domain.values import (
 
 _MISSING: Final = object()
 _UNKNOWN_YET: Final = object()
+# How deep contents are compared.
+_DEEPEST: Final = 6
 
 
 def merge(
@@ -191,27 +193,9 @@ def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
         contents = [store.get(key, _MISSING) for store in stores]
         pairs = zip(contents, stores, strict=True)
         if any(not alike(contents[0], stores[0], c, s) for c, s in pairs) and any(
-            _names_something(content, store)
-            for content, store in zip(contents, stores, strict=True)
+            names_something(content, store) for content, store in zip(contents, stores, strict=True)
         ):
             return True
-    return False
-
-
-def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
-    if isinstance(content, Held):
-        return any(name is not UNKNOWN for name in content.tensor.names)
-    if isinstance(content, TensorValue):
-        return _names_something(held(content, store), store)
-    if isinstance(content, Const):
-        return isinstance(content.value, str) or content.value is None
-    if depth < 3:
-        if isinstance(content, TupleValue):
-            content = content.items
-        if isinstance(content, ListValue):
-            content = items(content, store)
-        if isinstance(content, tuple):
-            return any(_names_something(item, store, depth + 1) for item in content)
     return False
 
 
@@ -257,57 +241,67 @@ def _is_newer(key: Hashable, store: Store) -> bool:
     return later and store.get(key, _MISSING) is _MISSING
 
 
-def alike(
-    left_content: Any, left_store: Store, right_content: Any, right_store: Store, depth: int = 0
-) -> bool:
-    """Whether two contents are equal up to addresses."""
-    if left_content is right_content or depth > 6:
+def alike(left_content: Any, left_store: Store, right_content: Any, right_store: Store) -> bool:
+    """Whether two contents are equal up to addresses, as deep as they are followed."""
+    if left_content is right_content:
         return True
-    if type(left_content) is not type(right_content):
-        return False
-    if isinstance(left_content, TensorValue):
-        return bool(
-            held(left_content, left_store).tensor == held(right_content, right_store).tensor
-        )
-    if isinstance(left_content, Opaque):
-        return bool(left_content.kind == right_content.kind)
-    if isinstance(left_content, ListValue):
-        return alike(
-            items(left_content, left_store),
-            left_store,
-            items(right_content, right_store),
-            right_store,
-            depth + 1,
-        )
-    if isinstance(left_content, DictValue):
-        return alike(
-            entries(left_content, left_store),
-            left_store,
-            entries(right_content, right_store),
-            right_store,
-            depth + 1,
-        )
-    if isinstance(left_content, Repeated):
-        return alike(left_content.each, left_store, right_content.each, right_store, depth + 1)
-    if isinstance(left_content, TupleValue):
-        return alike(left_content.items, left_store, right_content.items, right_store, depth + 1)
-    if isinstance(left_content, Entries):
-        return alike(
-            left_content.items, left_store, right_content.items, right_store, depth + 1
-        ) and alike(left_content.rest, left_store, right_content.rest, right_store, depth + 1)
-    if isinstance(left_content, Union):
-        return alike(
-            tuple(c.value for c in left_content.alternatives),
-            left_store,
-            tuple(c.value for c in right_content.alternatives),
-            right_store,
-            depth + 1,
-        )
-    if isinstance(left_content, Instance):
-        return bool(left_content.cls == right_content.cls)
-    if isinstance(left_content, tuple):
-        return len(left_content) == len(right_content) and all(
-            alike(x, left_store, y, right_store, depth + 1)
-            for x, y in zip(left_content, right_content, strict=True)
-        )
-    return bool(left_content == right_content)
+    return _Likeness(left_store, right_store).holds(left_content, right_content)
+
+
+class _Likeness:
+    """Compares contents of two stores; a container is compared with another once at each depth."""
+
+    __slots__ = ("_left", "_met", "_right")
+
+    def __init__(self, left_store: Store, right_store: Store) -> None:
+        self._left = left_store
+        self._right = right_store
+        self._met: set[tuple[Address, Address, int]] = set()
+
+    def holds(self, left_content: Any, right_content: Any, depth: int = 0) -> bool:
+        """Whether two contents are equal up to addresses."""
+        if left_content is right_content or depth > _DEEPEST:
+            return True
+        if type(left_content) is not type(right_content):
+            return False
+        if isinstance(left_content, TensorValue):
+            return bool(
+                held(left_content, self._left).tensor == held(right_content, self._right).tensor
+            )
+        if isinstance(left_content, Opaque):
+            return bool(left_content.kind == right_content.kind)
+        if isinstance(left_content, (ListValue, DictValue)):
+            return self._containers(left_content, right_content, depth)
+        if isinstance(left_content, Repeated):
+            return self.holds(left_content.each, right_content.each, depth + 1)
+        if isinstance(left_content, TupleValue):
+            return self.holds(left_content.items, right_content.items, depth + 1)
+        if isinstance(left_content, Entries):
+            return self.holds(left_content.items, right_content.items, depth + 1) and self.holds(
+                left_content.rest, right_content.rest, depth + 1
+            )
+        if isinstance(left_content, Union):
+            choices = tuple(c.value for c in left_content.alternatives)
+            return self.holds(
+                choices, tuple(c.value for c in right_content.alternatives), depth + 1
+            )
+        if isinstance(left_content, Instance):
+            return bool(left_content.cls == right_content.cls)
+        if isinstance(left_content, tuple):
+            return len(left_content) == len(right_content) and all(
+                self.holds(x, y, depth + 1)
+                for x, y in zip(left_content, right_content, strict=True)
+            )
+        return bool(left_content == right_content)
+
+    def _containers(
+        self, mutable: ListValue | DictValue, other_mutable: ListValue | DictValue, depth: int
+    ) -> bool:
+        """Whether two lists, or two dicts, hold what is alike; what differs ends the comparison."""
+        pair = mutable.address, other_mutable.address, depth
+        if pair in self._met:
+            return True
+        self._met.add(pair)
+        read: Callable[[Any, Store], Any] = items if isinstance(mutable, ListValue) else entries
+        contents = read(mutable, self._left), read(other_mutable, self._right)
+        return self.holds(*contents, depth + 1)

@@ -23,11 +23,13 @@ from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.values import (
     ClassValue,
     Const,
+    DictValue,
     Environment,
     FunctionValue,
     Generator,
     Held,
     Key,
+    ListValue,
     Opaque,
     Picked,
 )
@@ -162,7 +164,9 @@ _Match: TypeAlias = Callable[[Any, Any, Renaming], bool]
 _Rename: TypeAlias = Callable[[Any, Renaming], Any]
 
 # Types whose values are shared by many others: their numbers are cached.
-_SHARED: Final = frozenset({Key, Picked, Environment, FunctionValue, ClassValue, Held})
+_SHARED: Final = frozenset(
+    {Key, Picked, Environment, FunctionValue, ClassValue, Held, ListValue, DictValue}
+)
 # A field that a class computes from its other fields, and that refers to the value itself.
 _DERIVED: Final = "linear"
 _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)

@@ -42,20 +42,23 @@ class Key:
     Keys contain keys, so the hash is computed once. A `foreign` key depends on a library version:
     its value depends on the library that the program runs with. A `failed` key depends on the
     missing result of an operator that raised a contradiction: nothing may be concluded from it.
+    `depth` is the length of the longest chain of keys in keys.
     """
 
-    __slots__ = ("_hash", "_newest", "failed", "foreign", "provenance")
+    __slots__ = ("_hash", "_newest", "depth", "failed", "foreign", "provenance")
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
-        foreign, failed = isinstance(provenance, Version), isinstance(provenance, Failed)
+        foreign, failed, depth = isinstance(provenance, Version), isinstance(provenance, Failed), 0
         for part in provenance.parts():
             if part.__class__ not in _WORDS:
                 for key in _keys(part):
                     foreign = foreign or key.foreign
                     failed = failed or key.failed
+                    depth = key.depth if key.depth > depth else depth
         self.foreign: bool = foreign
         self.failed: bool = failed
+        self.depth: int = depth + 1
         self._hash = hash(provenance)
         self._newest: tuple[int, ...] | None = None
 
@@ -69,11 +72,14 @@ class Key:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return (
-            isinstance(other, Key)
-            and self._hash == other._hash
-            and self.provenance == other.provenance
-        )
+        if not isinstance(other, Key) or self._hash != other._hash:
+            return False
+        if self.provenance is not other.provenance:
+            if self.provenance != other.provenance:
+                return False
+            # A key that is part of many others is compared once.
+            other.provenance = self.provenance
+        return True
 
     def __hash__(self) -> int:
         return self._hash
@@ -108,6 +114,8 @@ def newest(part: object) -> tuple[int, ...]:
         return part.key.newest
     if isinstance(part, Picked):
         return (part.born,)
+    if isinstance(part, (ListValue, DictValue)):
+        return newest(part.address)  # what it was made with does not identify it
     if isinstance(part, ClassValue):
         return _newest_of((part.address, part.fields))
     if isinstance(part, Environment):
@@ -202,6 +210,8 @@ NONE: Final = Const(None)
 TRUE: Final = Const(True)
 # How many picks are followed back from a picked value.
 _CHAIN: Final = 32
+# Of how many values a picked one is known to be one.
+_MOST_ORIGINS: Final = 256
 FALSE: Final = Const(False)
 
 
@@ -238,6 +248,7 @@ class Picked:
             if isinstance(value.address, Picked):
                 origins.update(dict.fromkeys(value.address.origins))
         is_short = sum(isinstance(value.address, Picked) for value in origins) <= _CHAIN
+        is_short = is_short and len(origins) <= _MOST_ORIGINS
         self.of: tuple[Mutable, ...] = tuple(links) if is_short else ()
         self.origins: tuple[Mutable, ...] = tuple(origins) if is_short else ()
         self.where = where

@@ -8,9 +8,15 @@ from contextlib import nullcontext
 from typing import Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
+from namecheck.interpreter.domain import (
+    class_lookup,
+    device_values,
+    joins,
+    merges,
+    named_values,
+    scopes,
+)
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.store import Store
@@ -34,7 +40,6 @@ from namecheck.interpreter.domain.values import (
     Operand,
     Partial,
     Repeated,
-    TensorValue,
     TorchMethod,
     TorchModule,
     TupleValue,
@@ -421,28 +426,9 @@ class Calls:
         if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
             return True
         return any(
-            self._informative(value, call.store) for value in (*call.args, *call.kwargs.values())
+            named_values.may_lead_to_names(value, call.store)
+            for value in (*call.args, *call.kwargs.values())
         )
-
-    def _informative(self, value: Value, store: Store, depth: int = 0) -> bool:
-        """Whether a value is, contains or may refer to a tensor with names."""
-        if isinstance(value, (Const, Opaque, External)):
-            return False
-        if isinstance(value, TensorValue):
-            return joins.held(value, store).tensor.dims.named() is Answer.YES
-        if depth > 3:
-            return True
-        if isinstance(value, TupleValue):
-            return any(self._informative(item, store, depth + 1) for item in value.items)
-        if isinstance(value, ListValue):
-            content = joins.items(value, store)
-            parts = (content.each,) if isinstance(content, Repeated) else content
-            return any(self._informative(item, store, depth + 1) for item in parts)
-        if isinstance(value, Repeated):
-            return self._informative(value.each, store, depth + 1)
-        if isinstance(value, Union):
-            return any(self._informative(c.value, store, depth + 1) for c in value.alternatives)
-        return True
 
     def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
         """Whether the call stack is so deep that the body of a function is not run."""

@@ -92,7 +92,11 @@ class Expressions:
             self._budget.left -= 1
         result = case(node, store, frame)
         if isinstance(result, Opaque):
+            if result.key.depth > limits.LONGEST_CHAIN:
+                result = limits.shortened(result, store)
             result = store.fact(ConstantOf, result.key, result)
+        elif result.__class__ in limits.COMPOUND and limits.is_bulky(result, store):
+            result = self.interpreter.fresh("nested")
         if isinstance(result, (Opaque, Union)):
             self._progress.unknowns += 1
         if self._recorder is not None:
@@ -437,8 +441,6 @@ class Expressions:
         content = self._elements(tuple_node.elts, store, frame)
         if isinstance(content, Repeated):
             return content
-        if limits.is_bushy(content, store):
-            return self.interpreter.fresh("nested")
         return TupleValue(content)
 
     def _list(self, list_node: ast.List, store: Store, frame: Frame) -> Value:

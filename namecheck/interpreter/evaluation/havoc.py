@@ -25,6 +25,7 @@ from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
+    Address,
     BoundMethod,
     DictValue,
     Entries,
@@ -222,20 +223,28 @@ def _without_label(dim: Dim) -> Dim:
     return dim if isinstance(dim.name, Axis) else replace(dim, name=UNKNOWN)
 
 
-def _within(escaped: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:
-    """Some values, and the values in the tuples, lists and dicts among them."""
-    for value in escaped:
-        inner_values: Iterable[Value] = ()
-        if isinstance(value, TupleValue):
-            inner_values = value.items
-        elif isinstance(value, ListValue):
-            content = joins.items(value, store)
-            inner_values = (content.each,) if isinstance(content, Repeated) else content
-        elif isinstance(value, DictValue):
-            inner_values = tuple(entry for _, entry in joins.entries(value, store).items)
-        yield value
-        if depth < _DEEP:
-            yield from _within(inner_values, store, depth + 1)
+def _within(escaped: Iterable[Value], store: Store) -> Iterator[Value]:
+    """Some values, and the values in the tuples, lists and dicts among them, level by level."""
+    level = list(escaped)
+    met: set[Address] = set()
+    for depth in range(_DEEP + 1):
+        next_level: list[Value] = []
+        for value in level:
+            if isinstance(value, (ListValue, DictValue)):
+                if value.address in met:
+                    continue
+                met.add(value.address)
+            yield value
+            if depth == _DEEP:
+                continue
+            if isinstance(value, TupleValue):
+                next_level += value.items
+            elif isinstance(value, ListValue):
+                content = joins.items(value, store)
+                next_level += (content.each,) if isinstance(content, Repeated) else content
+            elif isinstance(value, DictValue):
+                next_level += (entry for _, entry in joins.entries(value, store).items)
+        level = next_level
 
 
 def _changes(node: ast.AST) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import sizes
@@ -398,30 +398,59 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"))
 
 
-def equal(left: Value, right: Value, store: Store, depth: int = 0) -> bool | None:
+def equal(left: Value, right: Value, store: Store) -> bool | None:
     """Whether two values are equal; None where that is unknown, as for lists very deep in lists."""
-    if depth > _DEEPEST:
-        return None
-    if isinstance(left, Const) and isinstance(right, Const):
-        return bool(left.value == right.value)
-    if isinstance(left, Opaque) or isinstance(right, Opaque):
-        return True if left == right else _excluded(left, right, store)
-    items = [_content(value, store) for value in (left, right)]
-    if items[0] is not None and items[1] is not None:
-        if type(left) is not type(right) or len(items[0]) != len(items[1]):
-            return False
-        pairs = zip(items[0], items[1], strict=True)
-        answers = [equal(a, b, store, depth + 1) for a, b in pairs]
-        return False if False in answers else None if None in answers else True
-    if isinstance(left, Const) or isinstance(right, Const):
-        known = (TupleValue, ListValue, DictValue)
-        if isinstance(left, known) or isinstance(right, known):
-            return False
-        other = right if isinstance(left, Const) else left
-        return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
-    if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
-        return left == right
-    return True if left == right else None
+    return _Comparison(store).equal(left, right)
+
+
+class _Comparison:
+    """Compares two values; what is part of them several times is compared once."""
+
+    __slots__ = ("_answers", "_depth", "_store")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._depth = 0
+        # By the identities of two containers; None while they are compared: they hold themselves.
+        self._answers: dict[tuple[int, int], tuple[Value, Value, bool | None]] = {}
+
+    def equal(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are equal; None where that is unknown."""
+        store = self._store
+        if isinstance(left, Const) and isinstance(right, Const):
+            return bool(left.value == right.value)
+        if isinstance(left, Opaque) or isinstance(right, Opaque):
+            return True if left == right else _excluded(left, right, store)
+        items = [_content(value, store) for value in (left, right)]
+        if items[0] is not None and items[1] is not None:
+            if type(left) is not type(right) or len(items[0]) != len(items[1]):
+                return False
+            return self._item_by_item(left, right, zip(items[0], items[1], strict=True))
+        if isinstance(left, Const) or isinstance(right, Const):
+            sequences = (TupleValue, ListValue, DictValue)
+            if isinstance(left, sequences) or isinstance(right, sequences):
+                return False
+            other = right if isinstance(left, Const) else left
+            return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
+        if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
+            return left == right
+        return True if left == right else None
+
+    def _item_by_item(
+        self, left: Value, right: Value, paired: Iterable[tuple[Value, Value]]
+    ) -> bool | None:
+        """Whether the items of two containers are equal, each with its counterpart."""
+        key = id(left), id(right)
+        if key in self._answers:
+            return self._answers[key][2]
+        self._answers[key] = left, right, None
+        if self._depth < _DEEPEST:
+            self._depth += 1
+            answers = [self.equal(a, b) for a, b in paired]
+            self._depth -= 1
+            answer = False if False in answers else None if None in answers else True
+            self._answers[key] = left, right, answer
+        return self._answers[key][2]
 
 
 def _is_only_itself(value: Instance, store: Store) -> bool:

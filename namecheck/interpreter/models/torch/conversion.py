@@ -44,7 +44,7 @@ from namecheck.interpreter.models.torch import origins
 _NUMBERS: Final = frozenset({"float", "complex"})
 # How deep containers in containers are followed, and how often one that was met before.
 _DEEPEST: Final = 64
-_REVISITS: Final = 4_096
+_REVISITS: Final = 512
 # The operators whose results are ints.
 _COUNTS: Final = frozenset(
     {"shape", "size", "numel", "nelement", "dim", "ndim", "ndimension", "__len__"}

@@ -36,6 +36,8 @@ from namecheck.rules.registry import traits_of
 
 # The queries for all sizes, and the arithmetic of sizes.
 _SHAPES: Final = frozenset({"shape", "size", "Tensor.size"})
+# The number of elements of a tensor is a number of 63 bits.
+_LARGEST: Final = 1 << 63
 _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Known]]] = {
     "Add": operator.add,
     "Sub": operator.sub,
@@ -204,11 +206,24 @@ def likely_size(part: object) -> Known | None:
 
     `part` is a value, or the identity of one.
     """
+    return _size_of(part, {})
+
+
+def _size_of(part: object, size_of_key: dict[Key, Known | None]) -> Known | None:
+    """The likely size of a value; the same part of several parts is computed once."""
     if isinstance(part, Const):
         return part.value if type(part.value) is int else None
     key = part.key if isinstance(part, Opaque) else part
     if not isinstance(key, Key):
         return None
+    if key not in size_of_key:
+        size = _computed(key, size_of_key)
+        is_huge = isinstance(size, int) and abs(size) > _LARGEST
+        size_of_key[key] = None if is_huge else size
+    return size_of_key[key]
+
+
+def _computed(key: Key, size_of_key: dict[Key, Known | None]) -> Known | None:
     match key.provenance:
         case SizeOf(size):
             return size
@@ -223,7 +238,7 @@ def likely_size(part: object) -> Known | None:
         case OperatorResult(query, ((_, Tensor() as tensor),), (), (at,)) if query in _SHAPES:
             return _size_at(tensor, at)
         case Operation(name, (one, other)) if name in _ARITHMETIC:
-            left, right = likely_size(one), likely_size(other)
+            left, right = _size_of(one, size_of_key), _size_of(other, size_of_key)
             divides = name in ("FloorDiv", "Mod")
             if left is None or right is None or (divides and right == 0):
                 return None
