@@ -17,7 +17,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation import narrowing, python_operators, shape_tests
+from namecheck.interpreter.evaluation import comparisons, narrowing, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -58,7 +58,7 @@ class Patterns:
         """Whether a value fits a pattern, None where that is unknown; captures are bound."""
         if isinstance(case_pattern, ast.MatchValue):
             wanted = self.interpreter.evaluate(case_pattern.value, store, frame)
-            answer = python_operators.equal(value, wanted, store)
+            answer = comparisons.equal(value, wanted, store)
             if answer is None and isinstance(value, Opaque):
                 shape_tests.learn_equal(value.key, wanted, True, store)
             return answer

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain import class_lookup, equalities, joins, limits
-from namecheck.interpreter.domain.cells import CandidatesOf, Truth
+from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.provenance import Negation, Operation
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -20,7 +20,6 @@ from namecheck.interpreter.domain.values import (
     TRANSPARENT,
     TRUE,
     BoundMethod,
-    ClassValue,
     Const,
     DictValue,
     Entries,
@@ -39,7 +38,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import shape_tests
+from namecheck.interpreter.evaluation import comparisons, shape_tests
 from namecheck.operators import python_operators
 
 if TYPE_CHECKING:
@@ -107,10 +106,7 @@ SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
     for reflected, method in reversed(tuple(enumerate(pair)))
 }
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
-_BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
 _BIG: Final = 1 << 16
-# How deep lists in lists are compared: a list may hold itself.
-_DEEPEST: Final = 8
 _WIDE: Final = r"\d{5}|\*"
 
 
@@ -369,7 +365,7 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
 
 
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
-    answer = equal(left, right, store)
+    answer = comparisons.equal(left, right, store)
     if answer is True and isinstance(left, Opaque) and left.kind is None:
         answer = None  # it may be a tensor, which compares element by element
     if answer is None:
@@ -396,102 +392,6 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     if answer is not None:
         return TRUE if answer is (name in ("Lt", "Gt")) else FALSE
     return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"))
-
-
-def equal(left: Value, right: Value, store: Store) -> bool | None:
-    """Whether two values are equal; None where that is unknown, as for lists very deep in lists."""
-    return _Comparison(store).equal(left, right)
-
-
-class _Comparison:
-    """Compares two values; what is part of them several times is compared once."""
-
-    __slots__ = ("_answers", "_depth", "_store")
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._depth = 0
-        # By the identities of two containers; None while they are compared: they hold themselves.
-        self._answers: dict[tuple[int, int], tuple[Value, Value, bool | None]] = {}
-
-    def equal(self, left: Value, right: Value) -> bool | None:
-        """Whether two values are equal; None where that is unknown."""
-        store = self._store
-        if isinstance(left, Const) and isinstance(right, Const):
-            return bool(left.value == right.value)
-        if isinstance(left, Opaque) or isinstance(right, Opaque):
-            return True if left == right else _excluded(left, right, store)
-        items = [_content(value, store) for value in (left, right)]
-        if items[0] is not None and items[1] is not None:
-            if type(left) is not type(right) or len(items[0]) != len(items[1]):
-                return False
-            return self._item_by_item(left, right, zip(items[0], items[1], strict=True))
-        if isinstance(left, Const) or isinstance(right, Const):
-            sequences = (TupleValue, ListValue, DictValue)
-            if isinstance(left, sequences) or isinstance(right, sequences):
-                return False
-            other = right if isinstance(left, Const) else left
-            return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
-        if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
-            return left == right
-        return True if left == right else None
-
-    def _item_by_item(
-        self, left: Value, right: Value, paired: Iterable[tuple[Value, Value]]
-    ) -> bool | None:
-        """Whether the items of two containers are equal, each with its counterpart."""
-        key = id(left), id(right)
-        if key in self._answers:
-            return self._answers[key][2]
-        self._answers[key] = left, right, None
-        if self._depth < _DEEPEST:
-            self._depth += 1
-            answers = [self.equal(a, b) for a, b in paired]
-            self._depth -= 1
-            answer = False if False in answers else None if None in answers else True
-            self._answers[key] = left, right, answer
-        return self._answers[key][2]
-
-
-def _is_only_itself(value: Instance, store: Store) -> bool:
-    """Whether an instance equals no constant: no class of it is unknown or defines equality."""
-    classes = [value.cls]
-    for cls in classes:
-        if cls.style not in ("plain", "dataclass") or store.get((cls.address, "__eq__")):
-            return False
-        for base in cls.bases:
-            if isinstance(base, ClassValue):
-                classes.append(base)
-            elif base not in _BARE:
-                return False
-    return True
-
-
-def _excluded(left: Value, right: Value, store: Store) -> bool | None:
-    """False where a fact says that an opaque value is not this constant; else None."""
-    for opaque, other in ((left, right), (right, left)):
-        if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
-            continue
-        if not shape_tests.may_be_equal(opaque.key, other):
-            return False
-        if not store.may_assume(opaque.key):
-            continue
-        among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque.key))
-        if among is not None and other not in among:
-            return False
-        truth: bool | None = store.get(Truth(opaque.key))
-        if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:
-            return False
-    return None
-
-
-def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
-    if isinstance(value, TupleValue):
-        return value.items
-    if isinstance(value, ListValue) and value.kind == "list":
-        content = joins.items(value, store)
-        return None if isinstance(content, Repeated) else content
-    return None
 
 
 def _relation(
@@ -523,7 +423,7 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
             isinstance(v, Opaque) and v.kind not in (None, TRANSPARENT) for v in (left, right)
         ):
             return False
-        return True if left == right else _excluded(left, right, store)
+        return True if left == right else comparisons.excluded(left, right, store)
     if isinstance(left, Const) or isinstance(right, Const):
         return left == right
     if left == right:
@@ -564,7 +464,7 @@ def _contains(
         return None
     if isinstance(known_items, Repeated):
         return None
-    answers = [equal(item, other, store) for other in known_items]
+    answers = [comparisons.equal(item, other, store) for other in known_items]
     if True in answers or _is_one_of(item, known_items, store):
         return True
     return False if complete and None not in answers else None

@@ -16,7 +16,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation import python_operators
+from namecheck.interpreter.evaluation import comparisons, python_operators
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
@@ -74,7 +74,7 @@ def _count(interpreter: Interpreter, content: Content, call: Call) -> Value:
 
 def _comparisons(item_values: Sequence[Value], call: Call) -> list[bool | None]:
     """For each item whether it equals the argument; None where that is unknown."""
-    return [python_operators.equal(call.argument(0), each, call.store) for each in item_values]
+    return [comparisons.equal(call.argument(0), each, call.store) for each in item_values]
 
 
 @method(TupleValue, "numel")

@@ -1,0 +1,123 @@
+"""Whether values are certainly equal, certainly not, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.cells import CandidatesOf, Truth
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    ClassValue,
+    Const,
+    DictValue,
+    External,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation import shape_tests
+
+_BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
+# How deep lists in lists are compared: a list may hold itself.
+_DEEPEST: Final = 8
+
+
+def equal(left: Value, right: Value, store: Store) -> bool | None:
+    """Whether two values are equal; None where that is unknown, as for lists very deep in lists."""
+    return _Comparison(store).equal(left, right)
+
+
+class _Comparison:
+    """Compares two values; what is part of them several times is compared once."""
+
+    __slots__ = ("_answers", "_depth", "_store")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._depth = 0
+        # By the identities of two containers; None while they are compared: they hold themselves.
+        self._answers: dict[tuple[int, int], tuple[Value, Value, bool | None]] = {}
+
+    def equal(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are equal; None where that is unknown."""
+        store = self._store
+        if isinstance(left, Const) and isinstance(right, Const):
+            return bool(left.value == right.value)
+        if isinstance(left, Opaque) or isinstance(right, Opaque):
+            return True if left == right else excluded(left, right, store)
+        items = [_content(value, store) for value in (left, right)]
+        if items[0] is not None and items[1] is not None:
+            if type(left) is not type(right) or len(items[0]) != len(items[1]):
+                return False
+            return self._item_by_item(left, right, zip(items[0], items[1], strict=True))
+        if isinstance(left, Const) or isinstance(right, Const):
+            sequences = (TupleValue, ListValue, DictValue)
+            if isinstance(left, sequences) or isinstance(right, sequences):
+                return False
+            other = right if isinstance(left, Const) else left
+            return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
+        if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
+            return left == right
+        return True if left == right else None
+
+    def _item_by_item(
+        self, left: Value, right: Value, paired: Iterable[tuple[Value, Value]]
+    ) -> bool | None:
+        """Whether the items of two containers are equal, each with its counterpart."""
+        key = id(left), id(right)
+        if key in self._answers:
+            return self._answers[key][2]
+        self._answers[key] = left, right, None
+        if self._depth < _DEEPEST:
+            self._depth += 1
+            answers = [self.equal(a, b) for a, b in paired]
+            self._depth -= 1
+            answer = False if False in answers else None if None in answers else True
+            self._answers[key] = left, right, answer
+        return self._answers[key][2]
+
+
+def _is_only_itself(value: Instance, store: Store) -> bool:
+    """Whether an instance equals no constant: no class of it is unknown or defines equality."""
+    classes = [value.cls]
+    for cls in classes:
+        if cls.style not in ("plain", "dataclass") or store.get((cls.address, "__eq__")):
+            return False
+        for base in cls.bases:
+            if isinstance(base, ClassValue):
+                classes.append(base)
+            elif base not in _BARE:
+                return False
+    return True
+
+
+def excluded(left: Value, right: Value, store: Store) -> bool | None:
+    """False where a fact says that an opaque value is not this constant; else None."""
+    for opaque, other in ((left, right), (right, left)):
+        if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
+            continue
+        if not shape_tests.may_be_equal(opaque.key, other):
+            return False
+        if not store.may_assume(opaque.key):
+            continue
+        among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque.key))
+        if among is not None and other not in among:
+            return False
+        truth: bool | None = store.get(Truth(opaque.key))
+        if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:
+            return False
+    return None
+
+
+def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, ListValue) and value.kind == "list":
+        content = joins.items(value, store)
+        return None if isinstance(content, Repeated) else content
+    return None
