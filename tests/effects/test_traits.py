@@ -23,8 +23,10 @@ def answers_with_tensors(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in FOLLOWED if answers_with_tensors(name)])
-def test_a_rule_that_answers_with_tensors_says_how_they_lie_in_memory(name: str) -> None:
-    assert registry.traits_of(name).memory, f'{name}: say @rule(memory=…), "unknown" if it varies'
+def test_a_rule_that_returns_tensors_declares_their_memory_order(name: str) -> None:
+    assert registry.traits_of(name).memory, (
+        f'{name}: declare @rule(memory=…), "unknown" if it varies'
+    )
 
 
 @pytest.mark.parametrize("name", sorted(registry.load()))
