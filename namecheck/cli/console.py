@@ -102,10 +102,10 @@ def report_missing(paths: Iterable[str]) -> None:
 
 def near(word: str, words: Iterable[str]) -> str:
     """``; did you mean 'check'?`` for a word close to one of these, else nothing."""
-    import difflib
+    from namecheck.core.nearest import nearest
 
-    close = difflib.get_close_matches(word, [*words], 1)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    close = nearest(word, words)
+    return f"; did you mean '{close}'?" if close else ""
 
 
 def report_outward(links: Sequence[str]) -> None:

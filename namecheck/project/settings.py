@@ -366,10 +366,10 @@ def _versions(value: Any) -> str:
 
 
 def _near(key: str) -> str:
-    import difflib
+    from namecheck.core.nearest import nearest
 
-    close = difflib.get_close_matches(key, _READERS, 1)
-    return f"; did you mean '{close[0]}'?" if close else f"; the keys are {', '.join(_READERS)}"
+    close = nearest(key, _READERS)
+    return f"; did you mean '{close}'?" if close else f"; the keys are {', '.join(_READERS)}"
 
 
 def _strings(value: Any) -> tuple[str, ...]:
@@ -401,11 +401,11 @@ def codes(words: Sequence[str]) -> tuple[str, ...]:
 
 def no_code(word: str) -> str:
     """The error message for a word that names no code."""
-    import difflib
+    from namecheck.core.nearest import nearest
 
     names = [name for code in findings.register().values() for name in (code.code, code.name)]
-    close = difflib.get_close_matches(word, names, 1)
-    hint = f"did you mean '{close[0]}'?" if close else "`namecheck rule` lists them"
+    close = nearest(word.upper() if word[:2].upper() == "NC" else word, names)
+    hint = f"did you mean '{close}'?" if close else "`namecheck rule` lists them"
     return f"there is no code '{word}'; {hint}"
 
 
