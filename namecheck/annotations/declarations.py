@@ -85,12 +85,12 @@ Value: TypeAlias = "Tensor | tuple[Value, ...] | Mapping[str, Value] | Unknown |
 """An abstract value: a tensor, several, None, or UNKNOWN for anything else."""
 
 
-def speaks(declared: Declared) -> bool:
+def declares_dims(declared: Declared) -> bool:
     """Whether a declaration has any dimensions."""
     if isinstance(declared, OneOf | Items):
         parts = declared.options if isinstance(declared, OneOf) else declared.each
-        return any(map(speaks, parts))
-    return speaks(declared.each) if isinstance(declared, Every) else declared not in _SILENT
+        return any(map(declares_dims, parts))
+    return declares_dims(declared.each) if isinstance(declared, Every) else declared not in _SILENT
 
 
 _SILENT: Final = (ANYTHING, NO_TENSOR, NOTHING)

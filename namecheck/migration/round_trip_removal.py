@@ -57,7 +57,7 @@ class RoundTripRemoval:
 
     def _removed(self) -> set[ast.Call]:
         """The unneeded calls that strip names, and those that restore them."""
-        if any(map(self._tells_apart, self._file.applications())):
+        if any(map(self._depends_on_identity, self._file.applications())):
             return set()
         each = list(round_trips(self._file))
         while strips := {strip for one in each for strip in one.strips}:
@@ -70,7 +70,7 @@ class RoundTripRemoval:
                 one.needed |= needed
         return set()
 
-    def _tells_apart(self, application: Application) -> bool:
+    def _depends_on_identity(self, application: Application) -> bool:
         """Whether the identity of tensors between variables matters to a call."""
         named = operators.key_of(application.operator) in ("rename_", "names=")
         return named or reshapes(application, self._file.rows)
@@ -86,7 +86,7 @@ class RoundTripRemoval:
             for restore, its in restores.items()
             if not (
                 self._restores_purely(restore)
-                and _gives_the_same(
+                and _restores_same_names(
                     again.at(source.filename, position(restore)), self._file.at(restore)
                 )
             )
@@ -102,15 +102,15 @@ class RoundTripRemoval:
         return all(map(self._file.is_pure, arguments))
 
 
-def _gives_the_same(observed: Observed, stripped: Observed) -> bool:
+def _restores_same_names(observed: Observed, stripped: Observed) -> bool:
     """Whether a call restores names that are present already, and equal those of before."""
     names = {_names(one) for one in observed.decisive.each}
-    return observed.always(_gives_what_is_there) and names == {
+    return observed.always(_has_names_already) and names == {
         _names(one) for one in stripped.decisive.each
     }
 
 
-def _gives_what_is_there(application: Application) -> bool:
+def _has_names_already(application: Application) -> bool:
     tensor, result = (application.given or (None,))[0], application.result
     return (
         isinstance(tensor, Tensor)

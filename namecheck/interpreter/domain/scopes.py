@@ -153,7 +153,7 @@ def is_stub(node: ast.AST) -> bool:
     """Whether a function is only there to be overridden: abstract, or without a body."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    return "abstractmethod" in decorators(node) or all(map(_says_nothing, node.body))
+    return "abstractmethod" in decorators(node) or all(map(_is_trivial, node.body))
 
 
 def decorators(node: ast.AST) -> set[str]:
@@ -167,7 +167,7 @@ def decorators(node: ast.AST) -> set[str]:
     return words
 
 
-def _says_nothing(statement: ast.stmt) -> bool:
+def _is_trivial(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     return isinstance(statement, (ast.Pass, ast.Raise))

@@ -407,7 +407,9 @@ class Calls:
         if not self._matters(function, call):
             interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
             return False
-        elsewhere = scopes.is_stub(function.node) and interpreter.declarations.gives(function)
+        elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
+            function
+        )
         if elsewhere or self.too_deep(function, call.frame) or not interpreter.budget.spend():
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)

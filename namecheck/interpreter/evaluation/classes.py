@@ -72,7 +72,7 @@ class Classes:
         cls = replace(cls, fields=tuple(fields.items()))
         if cls.style == "enum":
             self._make_members(cls, store)
-        self._tell_bases(cls, store, frame)
+        self._notify_bases(cls, store, frame)
         return cls
 
     def _is_foreign(
@@ -89,7 +89,7 @@ class Classes:
         makers = [self.interpreter.evaluate(w.value, store, frame) for w in _metaclass(class_node)]
         return any(map(_may_construct, (*bases, *makers)))
 
-    def _tell_bases(self, cls: ClassValue, store: Store, frame: Frame) -> None:
+    def _notify_bases(self, cls: ClassValue, store: Store, frame: Frame) -> None:
         """Call ``__init_subclass__`` of the nearest base that has one with the new class."""
         assert cls.node is not None
         for base in cls.bases:

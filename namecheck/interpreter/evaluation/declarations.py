@@ -16,9 +16,9 @@ from typing import Any, Final
 from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, settle
 from namecheck.annotations.declarations import (
     Declared,
+    declares_dims,
     meet,
     of_dims_alone,
-    speaks,
 )
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Size
@@ -100,14 +100,14 @@ class Declarations:
     def speak(self, function: FunctionValue) -> bool:
         """Whether a function declares dims of its parameters or its result."""
         signature = self.of(function.environment).signature(function.node)
-        return signature.speaks or speaks(signature.result)
+        return signature.declares_dims or declares_dims(signature.result)
 
     def enter(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
     ) -> bool:
         """Bind the declared parameters to the arguments; False where they contradict."""
         signature = self.of(environment).signature(function.node)
-        if not signature.speaks:
+        if not signature.declares_dims:
             return True
         values = {name: store.get((environment.number, name)) for name in signature.parameters}
         bindings = self._bindings(signature.axes, environment, store, function.name)
@@ -204,15 +204,15 @@ class Declarations:
         value = self.values.outside(value, environment.number, store)
         return self.values.refined(signature.result, value, bindings, scope, written, store)
 
-    def gives(self, function: FunctionValue) -> bool:
+    def declares_result(self, function: FunctionValue) -> bool:
         """Whether a function declares its result."""
-        return speaks(self.of(function.environment).signature(function.node).result)
+        return declares_dims(self.of(function.environment).signature(function.node).result)
 
     def bound(
         self, function: FunctionValue, environment: Environment, store: Store
     ) -> Bindings | None:
         """The axis bindings of a call; None where the declared result has no dims."""
-        if not self.gives(function):
+        if not self.declares_result(function):
             return None
         signature = self.of(environment).signature(function.node)
         bindings = self._bindings(signature.axes, environment, store, function.name)
@@ -222,7 +222,10 @@ class Declarations:
         """Check a function's return value against its declaration."""
         environment = frame.environment
         signature = self.of(environment).signature(environment.scope)
-        if not speaks(signature.result) or self.interpreter.scope(environment.scope).generator:
+        if (
+            not declares_dims(signature.result)
+            or self.interpreter.scope(environment.scope).generator
+        ):
             return
         bindings = self._bindings(signature.axes, environment, store, frame.name)
         try:
@@ -330,7 +333,7 @@ class Declarations:
         """Whether a constructor, or the fields of its class, have axes in their annotations."""
         annotations = self.of(maker.environment)
         fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
-        told = any(speaks(annotations.read(annotation)) for annotation in fields.values())
+        told = any(declares_dims(annotations.read(annotation)) for annotation in fields.values())
         return told or bool(annotations.axes(maker.node))
 
     # Variables
@@ -340,7 +343,7 @@ class Declarations:
     ) -> Value:
         """The value of an annotated variable, with the declared dims."""
         declared = self.of(frame.environment).read(assignment.annotation)
-        if not speaks(declared):
+        if not declares_dims(declared):
             return value
         environment = frame.environment
         name = ast.unparse(assignment.target)
@@ -406,7 +409,7 @@ class Declarations:
             annotations = self.of(environment)
             annotation = fields_of(node).get(name)
             declared = None if annotation is None else annotations.read(annotation)
-            if declared is not None and annotation is not None and speaks(declared):
+            if declared is not None and annotation is not None and declares_dims(declared):
                 written = self._written(annotation, environment)
                 return self._of_instance(instance, declared, written, environment, store)
         return None

@@ -17,7 +17,7 @@ from namecheck.annotations.declarations import (
     Every,
     Items,
     OneOf,
-    speaks,
+    declares_dims,
 )
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.interpreter.domain.scopes import parameters, statements
@@ -49,10 +49,10 @@ class Signature:
     numbers: frozenset[str] = frozenset()
 
     @property
-    def speaks(self) -> bool:
+    def declares_dims(self) -> bool:
         """Whether it declares any dims."""
         return bool(self.numbers) or any(
-            speaks(declared)
+            declares_dims(declared)
             for declared in (self.result, *(p.declared for p in self.parameters.values()))
         )
 
@@ -138,8 +138,8 @@ class Annotations:
             )
             numbers |= ints if told else ints & around
             axes |= around
-        speaking = {name: p for name, p in parameters.items() if speaks(p.declared)}
-        return Signature(speaking, result, axes | numbers, frozenset(numbers))
+        declaring = {name: p for name, p in parameters.items() if declares_dims(p.declared)}
+        return Signature(declaring, result, axes | numbers, frozenset(numbers))
 
     def _axes_of_class(self, class_node: ast.ClassDef) -> frozenset[str]:
         known = self._class_axes.get(class_node)

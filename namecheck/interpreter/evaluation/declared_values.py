@@ -14,7 +14,7 @@ from namecheck.annotations.declarations import (
     Items,
     OneOf,
     Undeclared,
-    speaks,
+    declares_dims,
 )
 from namecheck.core import dtypes
 from namecheck.core.dataclasses import dataclass, replace
@@ -128,7 +128,7 @@ class DeclaredValues:
         store: Store,
     ) -> Value:
         """A value with the declared dims, where its own are unknown."""
-        if value is None or not speaks(declared):
+        if value is None or not declares_dims(declared):
             return self.interpreter.fresh("declared") if value is None else value
         if isinstance(declared, Declaration):
             return self._refined_tensor(declared, value, bindings, scope, written, store)

@@ -112,7 +112,7 @@ class Declarations(Protocol):
     ) -> dict[str, Value]:
         """The fields of a new instance, checked together against their declarations."""
 
-    def gives(self, function: FunctionValue) -> bool:
+    def declares_result(self, function: FunctionValue) -> bool:
         """Whether a function declares its result."""
 
     def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:

@@ -311,7 +311,7 @@ class EntryPoints:
         """Whether a method has an empty body and no declared result."""
         if not isinstance(value, FunctionValue) or not is_stub(value.node):
             return False
-        return not self.interpreter.declarations.gives(value)
+        return not self.interpreter.declarations.declares_result(value)
 
     def _bound_names(self, cls: Value) -> frozenset[str]:
         """The names that the body of a class binds, and the attributes that its methods set."""

@@ -21,8 +21,8 @@ from namecheck.annotations.declarations import (
     Declaration,
     Declared,
     OneOf,
+    declares_dims,
     names_device,
-    speaks,
 )
 from namecheck.runtime.annotations.contracts import Contract
 
@@ -264,10 +264,10 @@ def _source(
 ) -> str:
     """The wrapper: a look-up of its arguments, the call, a look-up of its result."""
     call = f"{check}.function({signature.passed})"
-    if not contract.speaks:
+    if not contract.declares_dims:
         return _definition(kind, check, signature.head, _bare(kind, call, check))
     body = _compiled(signature, check, kind) + _entry(signature, check, contract, optional)
-    if kind in (_GENERATOR, _ASYNC_GENERATOR) or not speaks(contract.result):
+    if kind in (_GENERATOR, _ASYNC_GENERATOR) or not declares_dims(contract.result):
         return _definition(kind, check, signature.head, [*body, *_bare(kind, call, check)])
     accepted = [f"if {check}_key in {check}_accepted:", f"    return {check}_result"]
     body += _forwarding(kind, call, check)

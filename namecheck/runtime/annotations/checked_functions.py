@@ -90,7 +90,7 @@ def _function(function: FunctionType, frame: FrameType | None, *, final: bool) -
         declared = _contract(function, frame, final=final)
     except Unresolved:
         return Checker(function, None).wrapper
-    return Checker(function, declared).wrapper if declared.speaks else function
+    return Checker(function, declared).wrapper if declared.declares_dims else function
 
 
 def _contract(function: FunctionType, frame: FrameType | None, *, final: bool) -> Contract:

@@ -21,7 +21,7 @@ from namecheck.annotations.declarations import (
     Declared,
     Every,
     Items,
-    speaks,
+    declares_dims,
     tensor,
     union,
 )
@@ -40,9 +40,9 @@ class Contract:
     faults: tuple[tuple[str, str], ...] = ()
 
     @property
-    def speaks(self) -> bool:
+    def declares_dims(self) -> bool:
         """Whether it declares any dimensions."""
-        return bool(self.parameters) or speaks(self.result)
+        return bool(self.parameters) or declares_dims(self.result)
 
 
 class Unresolved(Exception):
@@ -63,7 +63,7 @@ def read_contract(
         declarations[name] = reader.read(annotation)
         faults += [(name, fault) for fault in reader.faults]
     result = declarations.pop("return", ANYTHING)
-    parameters = {name: each for name, each in declarations.items() if speaks(each)}
+    parameters = {name: each for name, each in declarations.items() if declares_dims(each)}
     return Contract(parameters, result, tuple(faults))
 
 

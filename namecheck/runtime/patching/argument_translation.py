@@ -60,21 +60,21 @@ def translated(
     for index, (arg, parameter) in enumerate(zip(args, positional_parameters, strict=False)):
         if parameter is not None and is_fresh(parameter):
             dropped.append(index)
-        elif parameter is not None and parameter.kinds & NAMING and speaks(arg):
+        elif parameter is not None and parameter.kinds & NAMING and contains_text(arg):
             positional.append((index, _indices(arg, receiver)))
     for key, parameter in keyword_parameters.items():
         if is_fresh(parameter):
             dropped.append(key)
-        elif parameter.kinds & NAMING and speaks(kwargs[key]):
+        elif parameter.kinds & NAMING and contains_text(kwargs[key]):
             keyword_arguments.append((key, _indices(kwargs[key], receiver)))
     return Changes(tuple(positional), tuple(keyword_arguments), tuple(dropped))
 
 
-def speaks(value: Any) -> bool:
+def contains_text(value: Any) -> bool:
     """Whether an argument is, or holds, a string."""
     if isinstance(value, str):
         return True
-    return isinstance(value, (list, tuple)) and any(map(speaks, value))
+    return isinstance(value, (list, tuple)) and any(map(contains_text, value))
 
 
 def _receiver(values: Sequence[Any]) -> torch.Tensor | None:

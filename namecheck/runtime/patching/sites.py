@@ -30,7 +30,12 @@ from namecheck.runtime.patching import (
     overriding_classes,
     targets,
 )
-from namecheck.runtime.patching.argument_translation import NAMING, UNCHANGED, Changes, speaks
+from namecheck.runtime.patching.argument_translation import (
+    NAMING,
+    UNCHANGED,
+    Changes,
+    contains_text,
+)
 from namecheck.runtime.patching.targets import Target
 from namecheck.runtime.patching.wrapper_source import LONGEST
 
@@ -101,7 +106,7 @@ class Site:
         is_function = self.target.form not in "mia"
         dispatcher = overriding_classes.dispatcher(self.wrapper, values) if is_function else None
         run = dispatcher or self.original
-        if overriding_classes.any_named(values) or any(map(speaks, values)):
+        if overriding_classes.any_named(values) or any(map(contains_text, values)):
             return self.perform(self._plan_or_raise(args, kwargs), args, kwargs, run)
         return run(*args, **kwargs)
 
@@ -196,7 +201,7 @@ class Site:
             dispatcher = overriding_classes.dispatcher(func, args)
             if dispatcher is not None:
                 return dispatcher(*args, **kwargs)
-        if isinstance(error, TypeError) or any(map(speaks, (*args, *kwargs.values()))):
+        if isinstance(error, TypeError) or any(map(contains_text, (*args, *kwargs.values()))):
             plan = self.plan(args, kwargs)
             if plan is not None and plan.changes:
                 return self.perform(plan, args, kwargs)
@@ -289,7 +294,7 @@ class Site:
     ) -> Changes:
         """The changes that replace names by indices; in every mode `Contradicted` if impossible."""
         values = (*args, *kwargs.values())
-        if self.target.by_name or not (self.names_result or any(map(speaks, values))):
+        if self.target.by_name or not (self.names_result or any(map(contains_text, values))):
             return UNCHANGED
         positional, keywords = operators.parameters(
             self.target.operator, *self._abstract(args, kwargs, sized=True)
@@ -321,7 +326,7 @@ class Site:
 
     def _is_reported(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
         # A special method returns NotImplemented for a string, for the other operand to handle.
-        has_string = not self.target.special and any(map(speaks, values))
+        has_string = not self.target.special and any(map(contains_text, values))
         names_dims = self.target.move is not None or has_string
         return reporting.is_reported(contradiction, self.semantics, names_dims=names_dims)
 
@@ -360,7 +365,7 @@ class Site:
         if isinstance(error, Contradiction):
             raise reporting.error_for(contradiction or error, values) from error
         if contradiction is None or (
-            contradiction.code == "NC114" and not any(map(speaks, values))
+            contradiction.code == "NC114" and not any(map(contains_text, values))
         ):
             return
         try:

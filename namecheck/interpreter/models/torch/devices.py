@@ -51,7 +51,7 @@ def _is_dtype(value: Value) -> bool:
     )
 
 
-def _says_nothing(value: Value) -> bool:
+def _is_flag(value: Value) -> bool:
     """Whether a value is a flag, as ``non_blocking``, or a memory format."""
     if not isinstance(value, Const):
         return False
@@ -266,7 +266,7 @@ class TorchDevices:
         casts = [
             v
             for v in args
-            if not (device_values.is_device(v) or device_values.is_choice(v) or _says_nothing(v))
+            if not (device_values.is_device(v) or device_values.is_choice(v) or _is_flag(v))
         ]
         if len(casts) == 1 and _is_dtype(casts[0]):
             return casts[0]
