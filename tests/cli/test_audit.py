@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from namecheck.project.cache import FOLDER
+from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -112,8 +112,9 @@ def events(root: Path, arguments: list[str]) -> list[list[Any]]:
     log = root.parent / "events"
     log.unlink(missing_ok=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run(
+    patience.run(
         [sys.executable, "-P", "-c", PROGRAM, *arguments],
+        120,
         cwd=root,
         env={
             **environment,
@@ -121,9 +122,6 @@ def events(root: Path, arguments: list[str]) -> list[list[Any]]:
             "PYTHONDONTWRITEBYTECODE": "1",
             "AUDIT_LOG": str(log),
         },
-        capture_output=True,
-        timeout=120,
-        check=False,
     )
     return [json.loads(line) for line in log.read_text().splitlines()]
 

@@ -22,6 +22,7 @@ from namecheck.core.findings import register
 from namecheck.interpreter.workspace import analysis
 from namecheck.operators import table
 from namecheck.version import VERSION, table_version
+from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -66,14 +67,12 @@ def process(
     argv: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs the command in a process of its own."""
-    return subprocess.run(
+    return patience.run(
         [sys.executable, "-m", "namecheck", *argv],
+        60,
         input=stdin,
-        capture_output=True,
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=60,
-        check=False,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from namecheck.cli import main
 from namecheck.project import file_check
+from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
 COMMAND: Final = (sys.executable, "-P", "-m", "namecheck")
@@ -40,13 +41,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def shell(arguments: Sequence[str], redirection: str) -> subprocess.CompletedProcess[str]:
     """Runs the command with a redirection of the shell."""
-    return subprocess.run(
+    return patience.run(
         [*("bash", "-c", f'set -o pipefail; "$@" {redirection}', "-"), *COMMAND, *arguments],
-        capture_output=True,
+        60,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=60,
-        check=False,
     )
 
 

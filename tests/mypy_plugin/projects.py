@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from namecheck.cli import main
+from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
 CODES: Final = frozenset(
@@ -113,14 +113,12 @@ class Project:
 
     def run(self, *words: str) -> Run:
         """Run a module of Python in the folder."""
-        done = subprocess.run(
+        done = patience.run(
             [sys.executable, "-m", *words],
+            300,
             cwd=self.root,
             env=environment(MYPYPATH=self.stubs),
-            capture_output=True,
             text=True,
-            check=False,
-            timeout=300,
         )
         return Run(done.returncode, done.stdout, done.stderr)
 

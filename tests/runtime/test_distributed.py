@@ -14,10 +14,11 @@ import pytest
 
 from namecheck.runtime.core.patch_table import Deferred, Patch, PatchTable
 from namecheck.runtime.distributed import ranks
+from tests import patience
 from tests.runtime import distributed_program
 
 ROOT: Final = Path(__file__).parents[2]
-PATIENCE: Final = 150  # seconds until a program counts as hanging, on a busy machine
+PATIENCE: Final = 150  # seconds of processor time, or without any, until a program hangs
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +31,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ended(folder: Path) -> subprocess.CompletedProcess[str]:
     """The program, run on two ranks until both have ended."""
     torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
-    return subprocess.run(
+    return patience.run(
         [sys.executable, "-m", *torchrun, "tests.runtime.distributed_program", str(folder)],
+        PATIENCE,
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
-        capture_output=True,
         text=True,
-        timeout=PATIENCE,
     )
 
 
@@ -106,7 +106,8 @@ assert is_patched(distribute_tensor) and is_patched(parameters.FSDPParam.init_un
 
 
 def test_install_imports_nothing_and_patches_whatever_is_imported() -> None:
-    subprocess.run([sys.executable, "-c", LAZY], cwd=ROOT, check=True, timeout=PATIENCE)
+    run = patience.run([sys.executable, "-c", LAZY], PATIENCE, cwd=ROOT, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.fixture
