@@ -117,6 +117,8 @@ def check_flags(arguments: argparse.Namespace, output_formats: Sequence[Format])
         raise Usage("--shard does not go with --fix, --diff and --add-ignore")
     if arguments.statistics and are_wanted(arguments):
         raise Usage("--statistics does not go with fixes")
+    if arguments.diff and arguments.output:
+        raise Usage("--output does not go with --diff, which prints changes and no findings")
     if arguments.explain and not any(each.explains for each in output_formats):
         raise Usage("--explain goes with the output formats that show fixes: full and json")
 

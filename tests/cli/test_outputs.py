@@ -139,6 +139,12 @@ def test_a_file_that_cannot_be_written_is_an_error(run: Run) -> None:
     assert err.startswith("namecheck: not written: /proc/a.json: ")
 
 
+def test_a_diff_has_no_findings_to_write(run: Run) -> None:
+    status, out, err = run("check", "bad.py", "--diff", "--output", "json=a.json")
+    assert (status, out) == (2, "")
+    assert "--output does not go with --diff" in err
+
+
 def test_explain_goes_with_formats_that_show_refused_fixes(run: Run) -> None:
     assert run("check", "bad.py", "--explain", "--output", "sarif=a.sarif")[0] == 2
     outputs = ("--output", "sarif=a.sarif", "--output", "full=-")
