@@ -362,7 +362,7 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         findings: (250, 500, 1_000, 2_000),
         dims: (100, 200, 400, 800),
         loops: (3, 6, 9, 12),
-        tensors_in_a_dict: (1_250, 2_500, 5_000, 10_000),
+        tensors_in_a_dict: (250, 500, 1_000, 2_000),
         patterns: (25, 50, 100, 200),
         one_pattern: (25, 50, 100, 200),
         numbers_in_sums: (5, 10, 20, 40),

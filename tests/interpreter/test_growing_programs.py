@@ -8,11 +8,14 @@ from typing import Any, Final
 
 import pytest
 
+from namecheck.interpreter.domain import meter
+from namecheck.interpreter.workspace import analysis
 from namecheck.project.file_check import Checker
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import suppress
 from tests.benchmarks.hostile import HEAD, TAIL
 from tests.benchmarks.hostile_growth import PROGRAMS
+from tests.interpreting import parsed
 
 # Calls of Python functions, and of what is built in: a third of a microsecond each.
 _MOST: Final = 12_000_000
@@ -45,9 +48,36 @@ def cost(text: str) -> tuple[int, list[str]]:
     return calls, [finding.code for finding in findings]
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("shared")])
-def test_what_is_shared_is_visited_once(name: str) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_hostile_program_is_judged_to_its_end(name: str) -> None:
     make, sizes = PROGRAMS[name]
     _, codes = cost(f"{HEAD}{make(sizes[2])}{TAIL}")
     assert "NC103" in codes
     assert "NC005" not in codes
+
+
+EXPRESSIONS: Final = "A.exp()\n" * 2_000
+_LOOP: Final = """
+def spins(x):
+    x = x.refine_names("N", "C")
+    x.sum("K")
+{loops}
+    x.sum("L")
+"""
+
+
+def test_a_function_that_costs_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "_PART", 20_000)
+    items = "".join(f"    y{n} = [[x.relu() for a in x.b] for b in x.c]\n" for n in range(600))
+    source = parsed(f"{HEAD}{_LOOP.format(loops=items)}{TAIL}")
+    lines = [(finding.code, finding.span.line) for finding in analysis.check(source).findings]
+    assert lines == [("NC091", 7), ("NC103", 9), ("NC103", 615)]
+
+
+def test_a_file_that_costs_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "_WHOLE", 20_000)
+    monkeypatch.setattr(meter, "_LINE", 0)
+    source = parsed(f"{HEAD}A.sum('K')\n{EXPRESSIONS}{TAIL}")
+    findings = analysis.check(source).findings
+    assert [finding.code for finding in findings] == ["NC103", "NC091"]
+    assert findings[1].message.startswith("The file is not judged from here on")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from functools import reduce
 from typing import Any, Final
@@ -40,6 +41,8 @@ _INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
 # How deep containers in containers are joined.
 _DEEPEST: Final = 64
+# Of how many facts an alternative is known to depend on.
+_MOST_FACTS: Final = 32
 
 
 def held(tensor_value: TensorValue, store: Store) -> Held:
@@ -103,6 +106,7 @@ def caught_up(address: Picked, content: Any, store: Store) -> Any:
     if store.ledger.last_write <= since:
         return content
     joiner = Joiner(store, store)
+    store.ledger.meter.spend(len(address.origins))
     for origin in address.origins:
         number: int = store.last_write(origin.address, -1)
         if number > since and number in block:
@@ -218,7 +222,8 @@ def alternatives(value: Value) -> tuple[Alternative, ...]:
 def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
     """The alternatives of a value that holds under some facts."""
     for choice in alternatives(value):
-        yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
+        both = itertools.islice(dict.fromkeys((*facts, *choice.facts)), _MOST_FACTS)
+        yield Alternative(choice.value, tuple(both))
 
 
 def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
@@ -320,6 +325,7 @@ class Joiner:
         """The least upper bound of all: constants at once, and tuples item by item."""
         if len(choices) == 1:
             return choices[0]
+        self.left.ledger.meter.spend(len(choices))
         by_sort: dict[Hashable, list[Value]] = {}
         for number, choice in enumerate(choices):
             by_sort.setdefault(_sort(choice, number), []).append(choice)
@@ -414,6 +420,7 @@ class Joiner:
             and not isinstance(right_items, Repeated)
             and len(left_items) == len(right_items)
         ):
+            self.left.ledger.meter.spend(len(left_items))
             return tuple(map(self.value, left_items, right_items))
         parts = [*_each(left_items), *_each(right_items)]
         if not parts:
@@ -424,6 +431,7 @@ class Joiner:
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:
         """Join entries key by key; an entry that one side lacks may be missing."""
+        self.left.ledger.meter.spend(len(left_entries.items))
         own, others = dict(left_entries.items), dict(right_entries.items)
         joined = [(k, self.value(v, others[k])) for k, v in left_entries.items if k in others]
         left_over = [v for k, v in left_entries.items if k not in others]

@@ -75,6 +75,7 @@ def chained(sequences: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value
     A single part is a literal of the program, and is kept whatever its length.
     """
     filled = [part for part in sequences if part]
+    store.ledger.meter.spend(sum(map(len, filled)) >> 3)
     if len(filled) == 1:
         return filled[0]
     return gathered(tuple(itertools.chain.from_iterable(filled)), store)

@@ -52,6 +52,8 @@ def merge(
         return {key: changes[key] for key in keys}
     merged: dict[Hashable, Any] = {}
     picked: list[Picked] = []
+    keys = list(keys)
+    base.ledger.meter.spend(len(keys) * len(stores))
     parted = min(store.born for store in stores)
     now = base.ledger.new()
     if len(stores) == 2:
@@ -288,6 +290,7 @@ class _Likeness:
         if isinstance(left_content, Instance):
             return bool(left_content.cls == right_content.cls)
         if isinstance(left_content, tuple):
+            self._left.ledger.meter.spend(len(left_content))
             return len(left_content) == len(right_content) and all(
                 self.holds(x, y, depth + 1)
                 for x, y in zip(left_content, right_content, strict=True)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from namecheck.interpreter.domain.cells import EQUAL_SIZES, AttributeNames, Fact, Initial, Written
+from namecheck.interpreter.domain.meter import Meter
 from namecheck.interpreter.domain.provenance import Failed, Fresh
 from namecheck.interpreter.domain.recordings import Recording
 from namecheck.interpreter.domain.values import (
@@ -50,6 +51,7 @@ class Ledger:
     - `subjects` are the keys of all values with a fact on some path, `written` the addresses of all
       mutable values with a write on some path.
     - `limits` counts, by limit, the values that became unknown because they were too large.
+    - `meter` counts what the analysis costs; `on_limit` is called with each limit.
     - `captured` are the numbers of the environments that functions close over.
     - `parameters` are the addresses of the parameters and buffers of modules.
     - `attributes` has the names of the attributes that any path wrote to each instance.
@@ -64,6 +66,8 @@ class Ledger:
         "last_write",
         "limits",
         "log",
+        "meter",
+        "on_limit",
         "parameters",
         "recording",
         "subjects",
@@ -78,6 +82,8 @@ class Ledger:
         self._count = itertools.count(self.block.start)
         self.last_write = -1
         self.limits: dict[str, int] = {}
+        self.meter = Meter()
+        self.on_limit: Callable[[str], None] | None = None
         self.log: list[tuple[Hashable, Any]] | None = None
         self.recording: Recording | None = None
         self.subjects: set[Hashable] = set()
@@ -94,6 +100,8 @@ class Ledger:
     def reach(self, limit: str) -> None:
         """Count that a value became unknown because it was too large."""
         self.limits[limit] = self.limits.get(limit, 0) + 1
+        if self.on_limit is not None:
+            self.on_limit(limit)
 
     def is_foreign(self, key: Hashable) -> bool:
         """Whether a variable or an attribute belongs to something made before this analysis."""
@@ -148,6 +156,7 @@ class Ledger:
         self.recording = recording
         try:
             yield recording
+            self.meter.spend(len(recording.reads))
         finally:
             self.recording = outer
             recording.ends(base)
@@ -212,6 +221,7 @@ class Store:
                 break
             layer = layer.parent
         every = dict(layers[-1])
+        self.ledger.meter.spend(len(every) >> 4)
         for cells in layers[-2::-1]:
             every.update(cells)
         return every

@@ -7,6 +7,7 @@ from typing import Final
 
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.cells import CandidatesOf, Truth
+from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     ClassValue,
@@ -73,6 +74,7 @@ class _Comparison:
         if key in self._answers:
             return self._answers[key][2]
         self._answers[key] = left, right, None
+        self._store.ledger.meter.spend(EXPRESSION)
         if self._depth < _DEEPEST:
             self._depth += 1
             answers = [self.equal(a, b) for a, b in paired]

@@ -12,6 +12,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import joins, limits, merges
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
+from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Chain, Negation, Text, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -52,6 +53,7 @@ class Expressions:
         self.interpreter = interpreter
         self._budget, self._progress = interpreter.budget, interpreter.progress
         self._recorder = interpreter.context.recorder
+        self._meter = interpreter.context.ledger.meter
         comprehensions = Comprehensions(interpreter)
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], Value]] = {
             ast.Constant: self._constant,
@@ -88,6 +90,7 @@ class Expressions:
         case = self._cases.get(type(node))
         if case is None:
             return self.interpreter.fresh("expression")
+        self._meter.spent += EXPRESSION
         if frame.caller is not None:
             self._budget.left -= 1
         result = case(node, store, frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.domain.cells import FOREIGN
+from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress
@@ -21,6 +23,9 @@ from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEn
 
 # The codes that only declarations raise.
 _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
+
+NOT_JUDGED: Final = "NC091"
+"""The note about code that is not judged."""
 
 # The key of a finding is its place and its code; that of a note its code and its text.
 Key: TypeAlias = tuple[str, Span, str]
@@ -73,21 +78,23 @@ class Findings:
 
 
 class CurrentFile:
-    """The file whose code is being run."""
+    """The file whose code is being run, and the statement in it."""
 
-    __slots__ = ("source",)
+    __slots__ = ("source", "statement")
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.statement: ast.stmt | None = None
 
     @contextmanager
     def switched(self, source: Source) -> Iterator[None]:
         """Run code of another file within the block."""
-        outer, self.source = self.source, source
+        outer, statement = self.source, self.statement
+        self.source = source
         try:
             yield
         finally:
-            self.source = outer
+            self.source, self.statement = outer, statement
 
 
 class Reporter:
@@ -112,6 +119,7 @@ class Reporter:
         self._progress = progress
         self._file = file
         self._brief = brief
+        self._is_given_up = False
         self._are_apart = are_apart
 
     def place(self, node: Node, message: str) -> Place:
@@ -191,6 +199,31 @@ class Reporter:
         if not self._findings.silent:
             source = self._file.source
             self._findings.add_note(Finding(code, message, source.filename, source.span(node)))
+
+    def give_up(self, node: Node, cause: RecursionError | Exhausted) -> None:
+        """Note that a function, or a statement at the top level, is not judged to its end."""
+        source, meter = self._file.source, self._context.ledger.meter
+        self._progress.events += 1
+        if self._is_given_up:
+            return
+        self._is_given_up = meter.is_spent
+        is_steps = isinstance(cause, Exhausted)
+        self._context.ledger.reach("steps" if is_steps else "depth of the stack")
+        what = (
+            f"'{node.name}'"
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            else "This statement"
+        )
+        why = "its analysis takes more steps than it may" if is_steps else "it exhausts the stack"
+        message = f"{what} is not judged to its end: {why}."
+        if meter.is_spent:
+            message = (
+                "The file is not judged from here on: its analysis takes more steps than it may."
+            )
+        line, column = source.span(node).start
+        place = Span(line, column, line, column + 1)
+        self._findings.add_note(Finding(NOT_JUDGED, message, source.filename, place))
+        meter.begin()
 
     def _calls(self, frame: Frame) -> tuple[Place, ...]:
         """The calls that lead to the current code, the innermost first."""

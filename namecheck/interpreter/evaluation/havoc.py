@@ -229,6 +229,7 @@ def _within(escaped: Iterable[Value], store: Store) -> Iterator[Value]:
     met: set[Address] = set()
     for depth in range(_DEEP + 1):
         next_level: list[Value] = []
+        store.ledger.meter.spend(len(level))
         for value in level:
             if isinstance(value, (ListValue, DictValue)):
                 if value.address in met:

@@ -15,6 +15,7 @@ from namecheck.core.findings import Facts, Place
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.scopes import ScopeInfo
 from namecheck.interpreter.domain.store import Store
@@ -177,6 +178,9 @@ class Interpreter(Protocol):
 
     def note(self, code: str, message: str, node: Node) -> None:
         """Add a note, once for each place and message."""
+
+    def give_up(self, node: Node, cause: RecursionError | Exhausted) -> None:
+        """Note that a function, or a statement at the top level, is not judged to its end."""
 
     def expects(self, error: str, frame: Frame) -> bool:
         """Whether the program expects an error of this type in a frame."""

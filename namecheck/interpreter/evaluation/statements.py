@@ -9,6 +9,7 @@ from typing import Any, Final
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
+from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -40,6 +41,7 @@ class Statements:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self._file, self._meter = interpreter.file, interpreter.context.ledger.meter
         self.loops = Loops(interpreter)
         self.patterns = Patterns(interpreter)
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], list[Store] | None]] = {
@@ -96,25 +98,28 @@ class Statements:
         case = self._cases.get(type(statement))
         if case is None:
             return [store]
+        self._file.statement = statement
         try:
+            if self._meter.spent > self._meter.end:
+                raise Exhausted
             ends = case(statement, store, frame)
         except PathEnds:
             return []
-        except RecursionError:
-            return self._unjudged(statement, store, frame)
+        except (RecursionError, Exhausted) as cause:
+            return self._unjudged(statement, cause, store, frame)
         return [store] if ends is None else ends
 
-    def _unjudged(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:
-        """The paths after a statement that exhausts the stack, where little of the stack is used.
+    def _unjudged(
+        self, statement: ast.stmt, cause: RecursionError | Exhausted, store: Store, frame: Frame
+    ) -> list[Store]:
+        """The paths after a statement that exhausts the stack or the steps that it may cost.
 
-        A module continues without the statement's bindings; a function is not checked further.
+        The top level of a file continues without the statement's bindings; a function that is
+        called from there is not judged further, and neither is an entry point.
         """
         if frame.caller is not None:
-            if frame.caller.caller is not None:
-                raise
-            store.ledger.reach("depth of the stack")
-            return []
-        store.ledger.reach("depth of the stack")
+            raise cause
+        self.interpreter.give_up(statement, cause)
         for name in scopes.bound(statement):
             self.bind_name(name, self.interpreter.fresh("unjudged"), store, frame.environment)
         return [store]

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.meter import Meter
 from namecheck.interpreter.domain.provenance import MadeOf
 from namecheck.interpreter.domain.values import FunctionValue, Opaque, Value, has_failed, is_foreign
 from namecheck.interpreter.evaluation.attributes import Attributes
@@ -51,6 +52,7 @@ class Assembly:
         listeners: Iterable[Listener] = (),
     ) -> None:
         self.context = context
+        context.ledger.meter = Meter(source.text.count("\n"))
         self.findings = Findings()
         self.budget = Budget()
         self.progress = Progress()
@@ -111,6 +113,7 @@ class Assembly:
         self.note = reporter.note
         self.fail = reporter.fail
         self.expects = reporter.expects
+        self.give_up = reporter.give_up
 
     def _assemble_evaluation(self, make_imports: MakeImports) -> None:
         self.imports = make_imports(self)

@@ -77,11 +77,9 @@ class EntryPoints:
         for cls in self._classes(function, store):
             for defaults in (False, True) if function.defaults else (False,):
                 layer = store.fork()
-                arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
-                try:
+                with contextlib.suppress(PathEnds):
+                    arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
                     self._call(function, arguments, layer, frame)
-                except PathEnds:
-                    continue
 
     def _briefly(self, function: FunctionValue, store: Store, frame: Frame) -> None:
         """Call a function once; a method on the instance that all methods of its class share."""

@@ -8,6 +8,7 @@ from typing import Final
 from namecheck.core import tensors
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import merges, scopes
+from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     ClassValue,
@@ -73,9 +74,17 @@ class Program:
         """Run the entry points of the file, on unknown arguments."""
         self.interpreter.budget.sparing = True
         frame = Frame(self.environment)
+        meter = self.interpreter.context.ledger.meter
         for node, function in list(self.interpreter.definitions.functions.items()):
-            if self.interpreter.context.source_of(function.environment) is self.source:
+            if self.interpreter.context.source_of(function.environment) is not self.source:
+                continue
+            meter.begin()
+            try:
                 self._from_elsewhere(node, function, frame)
+            except (RecursionError, Exhausted) as cause:
+                self.interpreter.give_up(function.node, cause)
+                if meter.is_spent:
+                    break
 
     def run_briefly(self) -> None:
         """Run the top level, then each function by itself."""

@@ -106,6 +106,7 @@ def _lower_container(
     if visits.ends_at(container, store):
         return UNKNOWN
     visits.depth += 1
+    store.ledger.meter.spend(1)
     if isinstance(container, TupleValue):
         lowered: Any = tuple([lower(item, store, visits) for item in container.items])
     elif isinstance(container, ListValue):
@@ -132,6 +133,7 @@ def _lower_opaque(opaque: Opaque, store: Store) -> Any:
 
 def _lower_items(content: tuple[Value, ...] | Repeated, store: Store, visits: _Visits) -> Any:
     if not isinstance(content, Repeated):
+        store.ledger.meter.spend(len(content))
         return [lower(item, store, visits) for item in content]
     each = lower(content.each, store, visits)
     return Many(each) if isinstance(each, Tensor) else UNKNOWN
