@@ -210,7 +210,7 @@ def test_settings_that_cannot_be_used(project: Project) -> None:
     project.settings("[tool.namecheck]\nignor = []\n")
     run = project.run("mypy", ".")
     assert run.code == 1
-    assert "pyproject.toml: [tool.namecheck] has an unknown key 'ignor'" in run.out
+    assert "pyproject.toml:6: [tool.namecheck] has an unknown key 'ignor'" in run.out
     project.settings("")
     assert len(agree(project)) == 1
 
