@@ -88,7 +88,7 @@ def _checked(root: str, settings: Settings, no_cache: bool) -> tuple[Sequence[En
 
 
 def _described(overview: FirstLook) -> Iterator[str]:
-    """What was seen, for the user to see that it was seen right."""
+    """The features of the project that were found, for the user to check."""
     from namecheck.report.wording import counted
 
     importing = counted(overview.importing, "file") if overview.importing else "no file"

@@ -394,10 +394,10 @@ def _asks_dtype(operator: str) -> bool:
 
 
 def _is_default(found: Value, name: str, cls: ClassValue) -> bool:
-    """Whether a class has this only as the default of a field, which an instance has of its own.
+    """Whether a class attribute is only the default of a field, which each instance has itself.
 
-    ``field(…)`` is no value of the attribute; unknown code that constructs the instances may set
-    whatever is annotated.
+    ``field(…)`` is not the value of the attribute; unknown code that constructs the instances may
+    set every annotated attribute.
     """
     if isinstance(found, FieldOptions):
         return True

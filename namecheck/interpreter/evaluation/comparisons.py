@@ -34,7 +34,7 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
 
 
 class _Comparison:
-    """Compares two values; what is part of them several times is compared once."""
+    """Compares two values; a part that occurs several times is compared once."""
 
     __slots__ = ("_answers", "_depth", "_store")
 

@@ -268,12 +268,11 @@ class Declarations:
         store.set(_seeded(instance), TRUE)
 
     def are_apart(self, contradiction: Contradiction, frame: Frame) -> bool:
-        """Whether a contradiction is between an axis of a function and one of what is around it.
+        """Whether a contradiction is between an axis of a function and one of its surroundings.
 
-        Both may be words for one dim: a method binds its axes anew in each call, and so does a
-        function in another. Only its own words, and those of its class or of the outer function,
-        are different dims among themselves. Two dims of one tensor are not one dim, whatever they
-        are called.
+        The two axes may be one dim: a method binds its axes in each call, and so does an inner
+        function. Only the axes of one of them, or of the class, or of the outer function, differ
+        among themselves. Two dims of one tensor always differ.
         """
         if len(contradiction.names) < 2:
             return False
@@ -587,7 +586,7 @@ def _key(axis: str) -> str:
 
 
 def _seeded(instance: Instance) -> Hashable:
-    """The cell of an instance that stands for any of its class."""
+    """The cell that marks an instance that entry points made, for any instance of its class."""
     return (instance.address, "axis of")
 
 

@@ -101,8 +101,8 @@ class Reporter:
     """Makes findings from contradictions, with the place, the origins and the calling frames.
 
     `brief` returns a short text for the dims of a value, empty where nothing is known about it.
-    `are_apart` tells whether a contradiction is between axes of a class and of its method, which
-    may be words for one dim.
+    `are_apart` says whether a contradiction is between an axis of a class and one of its method,
+    which may be one dim.
     """
 
     def __init__(

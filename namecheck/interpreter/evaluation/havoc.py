@@ -89,11 +89,10 @@ class Havoc:
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
 
     def arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
-        """The arguments of a call go to code of which nothing but its name is known.
+        """Apply havoc to the arguments of a call of unknown code; only its name is known.
 
-        It may change containers and instances, run generators and call functions, and if it is a
-        `stranger`, rename tensors; `containers` stands for less: for a function of the program that
-        cannot do the rest.
+        A `stranger` may also rename tensors. `containers` is enough for arguments without
+        instances, generators and functions.
         """
         given = (*call.args, *call.kwargs.values())
         if stranger:
@@ -106,7 +105,7 @@ class Havoc:
                     joins.write(tensor, call.store, Held(Tensor()))
 
     def labels(self, escaped: Iterable[Value], store: Store) -> None:
-        """The labels of these tensors, and of those in containers and instances, are not known."""
+        """Make the labels of tensors unknown, also of those in containers and instances."""
         for value in list(_within(escaped, store)):
             parts = self._attributes(value, store) if isinstance(value, Instance) else [value]
             for part in parts:

@@ -1,7 +1,7 @@
 """Whether a call of torch is torch's own: code elsewhere may have replaced it.
 
-A library that is not found may patch torch when it is imported, and so may the program itself. The
-imports and the text of its files tell; what was patched for certain is in the store.
+An unknown library may patch torch when it is imported, and so may the program itself. The imports
+and the syntax of its files show whether that is possible; a certain patch is in the store.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def are_possible(interpreter: Interpreter, frame: Frame) -> bool:
 
 
 def _imports_unknown(interpreter: Interpreter, source: Source, visited: set[str]) -> bool:
-    """Whether a file, or one that it imports, imports a library of which nothing is known."""
+    """Whether a file, or one that it imports, imports an unknown library."""
     if source.filename in visited:
         return False
     visited.add(source.filename)

@@ -1,8 +1,8 @@
-"""Tests of ranks and sizes: what is known of their outcome, and what the outcome tells.
+"""Tests of ranks and sizes: their known outcomes, and the facts that follow from an outcome.
 
-``x.dim() == 3``, ``len(x.shape) > 2``, ``x.shape[-1] == 1``, ``x.size(0) > 1``, of tensors whose
-rank is only partly known as well. A comparison is known by its provenance, so that it does not
-matter where the rank or the size was read: ``n = x.ndim; if n == 2``.
+``x.dim() == 3``, ``len(x.shape) > 2``, ``x.shape[-1] == 1``, ``x.size(0) > 1``, also of tensors
+whose rank is only partly known. A comparison is identified by its provenance, so the rank or the
+size may have been read earlier: ``n = x.ndim; if n == 2``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Measured:
         return held if held.tensor == self.tensor else None
 
     def write(self, dims: Dims, store: Store) -> None:
-        """Write the dims that a test has told."""
+        """Write the dims that follow from a test."""
         held = self.held(store)
         if held is not None and dims != self.tensor.dims:
             told = replace(held, tensor=replace(held.tensor, dims=dims))
@@ -106,7 +106,7 @@ def _sized(identity: object) -> tuple[_Measured, int] | None:
 
 
 def size_at(shape_key: Key, position: int) -> Known | None:
-    """``x.shape[position]`` where the rank is not known, but this size is."""
+    """``x.shape[position]`` where this size is known, but not the rank."""
     match shape_key.provenance:
         case OperatorResult(path=()) as query if (
             _operator(query) in _SHAPES and len(query.operands) == 1

@@ -1,4 +1,4 @@
-"""What a call that succeeds tells of sizes: ``()`` and ``1`` in a pattern of einops are size 1."""
+"""Sizes that follow from a successful call: ``()`` and ``1`` in a pattern of einops are size 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from namecheck.rules import patterns
 
 
 def learn(lowered: Sequence[Any], store: Store) -> None:
-    """Equate the sizes of the dims with 1 that stand at ``()`` on the left of a pattern.
+    """Equate the sizes of the dims at ``()`` on the left of a pattern with 1.
 
     `lowered` are the arguments of an einops call, among them one tensor and a pattern.
     """

@@ -1,8 +1,7 @@
-"""What is not known any more of a module or an instance when code elsewhere uses it.
+"""Makes unknown what may have changed in a module or an instance before code elsewhere uses it.
 
-Code that is called from elsewhere runs at any time. By then functions may have bound the variables
-of the module again, methods the attributes of an instance, and both may have filled a list that
-was empty at first.
+Entry points run at any time. By then functions may have bound the variables of the module again,
+methods the attributes of an instance, and both may have filled a list that was empty at first.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# The methods that make an instance: what they write is there from the beginning.
+# The methods that initialise an instance: their writes come before any other.
 _MAKERS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Writes:
-    """What some functions write: the names of variables and attributes, by what is done to them.
+    """The names of variables and attributes that some functions write, by the kind of write.
 
-    `bound` are bound anew, `added` by ``+=`` alone, `filled` are containers that are changed.
-    Annotated attributes stay what they are declared to be.
+    `bound` are bound again, `added` only by ``+=``, `filled` are containers that are changed.
+    Annotated attributes keep their declared types.
     """
 
     bound: frozenset[str]
@@ -164,7 +163,7 @@ def _attribute(node: ast.AST) -> str | None:
 
 
 def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | None]) -> _Writes:
-    """What functions write to what has such a name."""
+    """The writes of functions to the variables or attributes that `name_of` names."""
     bound, added, filled = set[str](), set[str](), set[str]()
     for function in functions:
         inner = nodes(function)
