@@ -31,13 +31,13 @@ _KINDS: Final = {
 }
 
 
-def contents(path: str) -> bytes:
+def contents(path: str, limit: int | None = None) -> bytes:
     """The contents of a regular file; raises OSError, for every other file and a large one too."""
-    require(os.stat(path))  # to open some devices does something to them
+    require(os.stat(path), limit)  # to open some devices does something to them
     handle = os.open(path, _FLAGS)
     try:
         status = os.fstat(handle)
-        require(status)
+        require(status, limit)
         return _read(handle, status)
     finally:
         os.close(handle)

@@ -150,7 +150,7 @@ _NAMING: Final = (
 )
 _CALLS: Final = (
     (b".unflatten(", rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),
-    (b"Annotated[", rb"Annotated\[[^\]]*Tensor"),
+    (b"Annotated[", rb"Annotated\[[^\]]{0,400}?Tensor"),
 )
 # The project may re-export words of jaxtyping from any module; those of typing are fixed.
 _DECLARED: Final = (
@@ -300,7 +300,7 @@ def _error_span(syntax_error: SyntaxError, text: str) -> Span:
     return Span(line, column, end_line, end_column)
 
 
-_COMMENT: Final = r"#\s*namecheck:\s*ignore(?P<file>-file)?\b\s*(?:\[(?P<words>[^\]]*)\])?"
+_COMMENT: Final = r"#\s*namecheck:\s*ignore(?P<file>-file)?\b\s*(?:\[(?P<words>[^\[\]]*+)\])?"
 
 
 def _suppressions(source: Source) -> Iterator[Suppression]:

@@ -109,9 +109,11 @@ def check_shipped() -> None:
 
 
 def _parsed(text: str, filename: str) -> dict[str, Any]:
+    from namecheck.core import toml  # few projects have tables of their own
+
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return toml.loads(text)
+    except ValueError as error:
         reason, _, place = str(error).partition(" (at line ")
         line = place.split(",")[0] if place[:1].isdigit() else len(text.splitlines())
         raise TableError(f"{filename}:{line}: {reason}") from error

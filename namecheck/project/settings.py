@@ -23,6 +23,9 @@ from namecheck.report import formats
 if TYPE_CHECKING:
     from namecheck.operators import Inference, Operator
 
+LARGEST_SETTINGS: Final = 1_000_000
+"""The number of bytes from which on a file of settings, or a table of operators, is too large."""
+
 COLORS: Final = ("auto", "always", "never")
 SYNTAX: Final = ("auto", "all", "named")
 ATTRIBUTES: Final = ("named", "all")
@@ -180,7 +183,7 @@ def _bare(pattern: str) -> str:
 
 def _text(file: str) -> str:
     try:
-        data = regular_files.contents(file)
+        data = regular_files.contents(file, LARGEST_SETTINGS)
     except OSError as error:
         raise SettingsError(f"extend-operators: cannot read {file}: {reason_of(error)}") from error
     return _decoded(data, file)
@@ -214,15 +217,13 @@ def _decoded(data: bytes, path: str) -> str:
 
 def _parsed(data: bytes, path: str) -> dict[str, Any]:
     """The contents of a TOML file; raises `SettingsError`."""
-    import tomllib
+    from namecheck.core import toml
 
     text = _decoded(data, path)
     try:
-        return tomllib.loads(text)
+        return toml.loads(text)
     except ValueError as error:
         raise SettingsError(f"{path}: {error}") from error
-    except RecursionError as error:
-        raise SettingsError(f"{path}: its values are nested too deeply") from error
 
 
 def parents(directory: str) -> Iterator[str]:
@@ -274,7 +275,7 @@ def torch_of_directory(directory: str) -> str:
 
 def _contents(path: str) -> bytes:
     try:
-        return regular_files.contents(path)
+        return regular_files.contents(path, LARGEST_SETTINGS)
     except FileNotFoundError:
         return b""
     except OSError as error:

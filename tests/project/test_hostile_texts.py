@@ -1,0 +1,125 @@
+"""Texts on which a pattern or a parser could take time that grows faster than their length."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import FrameType
+from typing import Final
+
+import pytest
+
+from namecheck.core import syntax, toml
+from namecheck.project import settings
+from namecheck.project.files import ProjectFiles
+from namecheck.project.settings import SettingsError
+
+LENGTH: Final = 300_000
+LIMIT: Final = 20
+
+
+@pytest.fixture(autouse=True)
+def limit() -> Iterator[None]:
+    """Ends a test after some seconds of processor time."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("it takes too long")
+
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
+
+
+STARTS: Final = (
+    "",
+    "from",
+    "from a",
+    "from a import",
+    "from a import (",
+    "import",
+    "import a",
+    ";",
+)
+REPEATED: Final = (
+    *(" ", "\t", "\\\n", ".", "a", ", a", " as b", "from ", "import ", "import a;", "(", "#", ":"),
+    *("from a import (\n", "from a import (# x\n", "from . ", "# namecheck: ignore[", "names", "["),
+    *("names =", "Annotated[", "Float[", "x.rename", ".unflatten(", "# coding", '"'),
+)
+
+READERS: Final[dict[str, Callable[[bytes], object]]] = {
+    "imports": lambda data: ProjectFiles().imported("/nowhere/m.py", data),
+    "words": syntax.names_something,
+    "torch": syntax.imports_torch,
+    "comments": lambda data: [*syntax._suppressions(_commented(data))],
+}
+
+
+def _commented(data: bytes) -> syntax.Source:
+    return syntax.parse(b"x = 1 # namecheck: " + data.replace(b"\n", b" "), "m.py")
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("start", STARTS)
+def test_a_text_costs_no_more_than_its_length(reader: str, start: str) -> None:
+    for repeated in REPEATED:
+        text = start + repeated * (LENGTH // len(repeated))
+        for end in ("", "\x00", "x\n"):
+            READERS[reader](f"{text}{end}".replace("\x00", "").encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from . import b", ["b"]),
+        ("from .import b", ["b"]),
+        ("from .a import b, c as d", ["a", "b", "c", "as", "d"]),
+        ("from a import (\n    b,  # (all of it)\n    c,\n)", ["a", "b", "all", "of", "it", "c"]),
+        ("from a import \\\n    b", ["a", "b"]),
+        ("import a.b as c , d", ["a.b", "as", "c", "d"]),
+        ("from importlib import util", ["importlib", "util"]),
+        ("from import_a.import_b import import_c", ["import_a.import_b", "import_c"]),
+        ("x = 1; import a", ["a"]),
+    ],
+)
+def test_imports_are_read_as_python_reads_them(text: str, names: list[str]) -> None:
+    import re
+
+    from namecheck.project import files
+
+    [groups] = re.findall(files._INNER_IMPORT, text.encode(), re.MULTILINE)
+    assert re.findall(r"[\w.]*\w", b" ".join(groups).decode()) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a." * 200_000 + "a = 1",
+        "[" + "a." * 200_000 + "a]",
+        "x = " + "[" * 200_000,
+        "x = " + "{a=" * 100_000,
+        "x = 1" + "_1" * 200_000,
+        "x = [" + "[],\n" * 100_000 + "]",
+        "".join(f"[t{number}]\na.b.c = 1\n" for number in range(20_000)),
+        "x = '''" + "\\" * 300_000,
+    ],
+)
+def test_settings_are_read_in_time(text: str) -> None:
+    with suppress(SettingsError):
+        settings.read(f"[tool.namecheck]\n[x]\n{text}\n".encode(), "p.toml")
+
+
+def test_a_key_of_many_parts_is_an_error_with_its_line() -> None:
+    with pytest.raises(ValueError, match=r"too many parts \(at line 2, column 1\)"):
+        toml.loads("x = 1\n" + "a." * 101 + "a = 1")
+    assert toml.loads("# " + "." * 200 + "\nx = '" + "." * 200 + "'") == {"x": "." * 200}
+
+
+def test_settings_are_small(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    with open("pyproject.toml", "w") as file:
+        file.write("#" * 1_000_001)
+    with pytest.raises(SettingsError, match="no file over 1,000,000 bytes is read"):
+        settings.of_directory(".")
