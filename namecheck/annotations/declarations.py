@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
@@ -157,11 +157,15 @@ def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, 
 def _meet_one(
     alternatives: OneOf, value: Value, bindings: Bindings, called: str, returned: bool
 ) -> Bindings:
-    """The bindings of the one option that fits; raises the first contradiction where none fits."""
+    """The bindings of the one option that fits.
+
+    Where none fits, raises the contradiction of the one that fits best: that has the value's rank,
+    or else the closest one; of several the first.
+    """
     if value is None:
         return bindings
     fitting: list[Bindings] = []
-    refusals: list[Contradiction] = []
+    refusals: list[tuple[int, Contradiction]] = []
     for option in alternatives.options:
         if isinstance(option, Undeclared):
             if option.tensor or not isinstance(value, (Tensor, tuple, Mapping)):
@@ -170,10 +174,21 @@ def _meet_one(
         try:
             fitting.append(meet(option, value, bindings, called, returned=returned))
         except Contradiction as refusal:
-            refusals.append(refusal)
+            refusals.append((_distance(option, value), refusal))
     if not fitting and refusals:
-        raise refusals[0]
+        raise min(refusals, key=lambda entry: entry[0])[1]
     return fitting[0] if len(fitting) == 1 else bindings.unsure()
+
+
+def _distance(option: Declared, value: Value) -> int:
+    """By how many dims a tensor has more or fewer than an option declares."""
+    if not isinstance(option, Declaration) or not isinstance(value, Tensor):
+        return 0
+    pattern, rank = option.pattern, value.dims.rank
+    least = len(pattern.before) + len(pattern.after)
+    if rank is None or (pattern.several is not None and rank >= least):
+        return 0
+    return abs(rank - least)
 
 
 def _check_dtype(declared: Declaration, tensor: Tensor, function: str, site: Site) -> None:
@@ -234,7 +249,19 @@ _UNIONS: Final = ("Union", "Optional")
 _SEQUENCES: Final = ("list", "List", "Sequence", "Iterable", "Collection", "set", "frozenset")
 _MAPPINGS: Final = ("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict")
 _NO_TENSORS: Final = frozenset({"None", "bool", "int", "float", "complex", "str", "bytes"})
-_TENSORS: Final = frozenset({"Tensor", "Parameter", "Buffer"})
+_TENSORS: Final = frozenset(
+    {
+        "Tensor",
+        "Parameter",
+        "Buffer",
+        *(f"{kind}Tensor" for kind in ("Float", "Double", "Half", "BFloat16", "Bool")),
+        *(f"{kind}Tensor" for kind in ("Long", "Int", "Short", "Char", "Byte")),
+    }
+)
+# What says something of a variable, and nothing of its value.
+_QUALIFIERS: Final = frozenset({"Final", "ClassVar", "Required", "NotRequired", "ReadOnly"})
+# The dtypes that torchtyping writes as types of Python.
+_PYTHON_DTYPES: Final = {"float": "Float", "int": "Int", "bool": "Bool", "complex": "Complex"}
 
 Resolve: TypeAlias = Callable[[str], ast.expr | None]
 """The expression that a dotted name of the program is an alias for, None if it is no alias."""
@@ -292,7 +319,13 @@ def _read_subscript(subscript: ast.Subscript, resolve: Resolve, depth: int) -> D
     members = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else [subscript.slice]
     if word == "Annotated" or word in DTYPES:
         return _read_tensor(word, members, resolve, depth)
+    if word == "TensorType":
+        return _read_tensor_type(members)
     parts = [_read(argument, resolve, depth + 1) for argument in members]
+    if word in _QUALIFIERS and len(parts) == 1:
+        return parts[0]
+    if word == "PyTree" and members:
+        return Every(parts[0])
     if word in _UNIONS:
         return union([*parts, NOTHING] if word == "Optional" else parts)
     if word in ("tuple", "Tuple"):
@@ -333,6 +366,43 @@ def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth
     if len(names) == 2 and "None" in words:
         return union([declared, NOTHING])
     return declared if len(names) == 1 else union([declared, NO_TENSOR])
+
+
+def _read_tensor_type(members: Sequence[ast.expr]) -> Declared:
+    """Read torchtyping's ``TensorType["batch", "channels": 3, torch.float32]``.
+
+    Without dims it declares nothing here; what it says of layouts is not read.
+    """
+    items = list(map(_item_of_type, members))
+    words = [item for item in items if item is not None]
+    if not words:
+        return ANYTHING
+    listed = [_dotted(member) or "" for member in members]
+    kind = next((_PYTHON_DTYPES[name] for name in listed if name in _PYTHON_DTYPES), None)
+    dtype = next((name for name in listed if name.startswith("torch.")), None)
+    named = dtypes.named(dtype.removeprefix("torch.")) if dtype else None
+    if named:
+        return tensor(" ".join(words), frozenset({named}), dtype or "")
+    return tensor(" ".join(words), DTYPES[kind] if kind else None, kind or "")
+
+
+def _item_of_type(member: ast.expr) -> str | None:
+    """A dim of torchtyping in the language of jaxtyping; None for anything else."""
+    if isinstance(member, ast.UnaryOp):
+        return "_" if ast.unparse(member) == "-1" else None
+    if isinstance(member, ast.Slice):
+        name, size = _constant(member.lower), _constant(member.upper)
+        if size is ...:
+            return "..." if name in (None, -1) else f"*{name}"
+        return str(size) if name is None else str(name) if size is None else f"{name}={size}"
+    value = _constant(member)
+    if value is ...:
+        return "..."
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else None
+
+
+def _constant(expression: ast.expr | None) -> Any:
+    return expression.value if isinstance(expression, ast.Constant) else None
 
 
 def _device(expression: ast.expr) -> str | None:

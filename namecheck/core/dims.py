@@ -150,6 +150,10 @@ class Dims:
         """The same dims without names; an open middle stays unknown."""
         return self.rename([None] * self.min_rank)
 
+    def without_labels(self) -> Dims:
+        """The same dims with the names of annotations alone, which need no tensor that has them."""
+        return self.rename([None if isinstance(name, str) else name for name in self.names])
+
     def sizeless(self) -> Dims:
         """The same dims with unknown sizes."""
         return self.mapped(lambda dim: Dim(dim.name))

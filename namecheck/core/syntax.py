@@ -260,7 +260,7 @@ def _tree(text: str, filename: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return _with_type_comments(text) or ast.parse(text)
     except SyntaxError as error:
         span = _error_span(error, text)
         if any(words in str(error.msg) for words in _TOO_DEEP):
@@ -270,6 +270,14 @@ def _tree(text: str, filename: str) -> ast.Module:
         raise Refused(too_deep(filename, Span(1, 1, 1, 1), "Python's parser gives up")) from error
     except ValueError as error:
         raise Refused(_undecodable(filename, b"", 0, str(error))) from error
+
+
+def _with_type_comments(text: str) -> ast.Module | None:
+    if "# type:" not in text:
+        return None
+    from namecheck.core import type_comments  # few files have any
+
+    return type_comments.parsed(text)
 
 
 def _sentence(syntax_error: SyntaxError) -> str:

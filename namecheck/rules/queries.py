@@ -22,8 +22,8 @@ def rank(input: Tensor) -> int | Unknown:
 
 @rule(memory="unknown")
 def gradient(input: Tensor) -> Maybe:
-    """A tensor with the same dims without names, or None (named_tensor.rst, "Autograd")."""
-    return Maybe(Tensor(input.dims.unnamed()))
+    """A tensor with the same dims without labels, or None (named_tensor.rst, "Autograd")."""
+    return Maybe(Tensor(input.dims.without_labels()))
 
 
 @rule

@@ -48,7 +48,25 @@ def view(input: Tensor, size: Sizes | None = None) -> Dims:
     whole = product(input.dims.sizes)
     rest = inferred(whole, product(one for one in size if one != -1))
     sizes = [rest if one == -1 and rest is not UNKNOWN else one for one in size]
-    return Dims(tuple(laid_out(input.dims.prefix, sizes)))
+    dims = laid_out(input.dims.prefix, sizes)
+    return Dims(tuple(dims if _only_inserts(input.dims.prefix, dims) else map(_of_data, dims)))
+
+
+def _only_inserts(dims: Sequence[Dim], view_dims: Sequence[Dim]) -> bool:
+    """Whether a view only adds dims of size 1, as `unsqueeze` does, or makes a row or a column.
+
+    Otherwise the elements are laid out anew, as images of one channel (``view(-1, 1, 28, 28)``):
+    the 1 is a size of the data, and not there to be expanded.
+    """
+    if len(view_dims) < 3:
+        return True
+    kept, larger = ([dim.size for dim in each if dim.size != 1] for each in (dims, view_dims))
+    unknown = UNKNOWN in kept or UNKNOWN in larger
+    return unknown or (len(kept) == len(larger) and kept == larger)
+
+
+def _of_data(dim: Dim) -> Dim:
+    return replace(dim, purposeful=False) if dim.size == 1 else dim
 
 
 def _resized_by_dtype(dims: Dims) -> Dims:

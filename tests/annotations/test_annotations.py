@@ -465,7 +465,7 @@ def test_a_union_is_met_by_the_option_that_fits() -> None:
     assert found.sizes == {"n": 2, "m": 3}
     for other in (None, UNKNOWN, (UNKNOWN,)):
         meet(declared, other, Bindings("f"), "x")
-    with pytest.raises(Contradiction, match="has 3 dimensions, but 1 is declared"):
+    with pytest.raises(Contradiction, match="has 3 dimensions, but 2 are declared"):
         meet(declared, Tensor(dims(2, 3, 4), "float32"), Bindings("f"), "x")
 
 

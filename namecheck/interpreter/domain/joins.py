@@ -10,6 +10,7 @@ from typing import Any, Final
 from namecheck.core import tensors as values
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.provenance import Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store
 from namecheck.interpreter.domain.tags import common_tags
@@ -29,10 +30,12 @@ from namecheck.interpreter.domain.values import (
     Picked,
     Repeated,
     TensorValue,
+    TorchModule,
     TupleValue,
     Union,
     Value,
     has_failed,
+    size_of,
 )
 
 _MISSING: Final = object()
@@ -299,6 +302,8 @@ class Joiner:
             return shared if isinstance(shared, Repeated) else TupleValue(shared)
         if isinstance(a, DictValue) and isinstance(b, DictValue):
             return self._dicts(a, b)
+        if isinstance(a, (TorchModule, Instance)) and are_copies(a, self.left, b, self.right):
+            return a  # the layers that a loop makes: one stands for all
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
@@ -452,6 +457,85 @@ class Joiner:
         ):
             return self.sequences(left_content, right_content)
         return self.value(left_content, right_content)
+
+
+# How many pairs of values are compared to see whether two layers are made alike.
+_COPIES: Final = 256
+
+
+def are_copies(
+    a: Value,
+    one_store: Store,
+    b: Value,
+    other_store: Store,
+    compared: set[tuple[Value, Value]] | None = None,
+) -> bool:
+    """Whether two values are made alike: as unknown as each other, or equal up to addresses.
+
+    A pair is compared once: those that were `compared` before are alike if all others are.
+    """
+    if a == b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Opaque) and isinstance(b, Opaque):
+        return a.kind == b.kind and size_of(a) is None and size_of(b) is None
+    if isinstance(a, TensorValue) and isinstance(b, TensorValue):
+        return held(a, one_store).tensor == held(b, other_store).tensor
+    compared = set() if compared is None else compared
+    if (a, b) in compared:
+        return True
+    compared.add((a, b))
+    pairs = _paired_parts(a, one_store, b, other_store)
+    return (
+        pairs is not None
+        and len(compared) <= _COPIES
+        and all(are_copies(one, one_store, other, other_store, compared) for one, other in pairs)
+    )
+
+
+def _paired_parts(
+    a: Value, one_store: Store, b: Value, other_store: Store
+) -> list[tuple[Value, Value]] | None:
+    """The parts of two values, side by side; None where these show that they are no copies."""
+    if isinstance(a, TorchModule) and isinstance(b, TorchModule):
+        own, others = dict(a.kwargs), dict(b.kwargs)
+        if a.key != b.key or len(a.args) != len(b.args) or own.keys() != others.keys():
+            return None
+        return [*zip(a.args, b.args, strict=True), *((own[word], others[word]) for word in own)]
+    if isinstance(a, Instance) and isinstance(b, Instance):
+        names = (_INHERITED, *one_store.get(AttributeNames(a.address), ()))
+        if a.cls != b.cls or {*names} - {
+            _INHERITED,
+            *other_store.get(AttributeNames(b.address), ()),
+        }:
+            return None
+        return [
+            (one_store.get((a.address, n), NONE), other_store.get((b.address, n), NONE))
+            for n in names
+        ]
+    if isinstance(a, ListValue) and isinstance(b, ListValue):
+        return (
+            _paired_items(items(a, one_store), items(b, other_store)) if a.kind == b.kind else None
+        )
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return _paired_items(a.items, b.items) if a.cls == b.cls else None
+    if isinstance(a, DictValue) and isinstance(b, DictValue):
+        both = entries(a, one_store), entries(b, other_store)
+        mine, others_items = dict(both[0].items), dict(both[1].items)
+        if any(content.rest for content in both) or mine.keys() != others_items.keys():
+            return None
+        return [(value, others_items[key]) for key, value in mine.items()]
+    return None
+
+
+def _paired_items(
+    left_items: tuple[Value, ...] | Repeated, right_items: tuple[Value, ...] | Repeated
+) -> list[tuple[Value, Value]] | None:
+    if isinstance(left_items, Repeated) is not isinstance(right_items, Repeated):
+        return None
+    pairs = _each(left_items), _each(right_items)
+    return list(zip(*pairs, strict=True)) if len(pairs[0]) == len(pairs[1]) else None
 
 
 class Both(Store):

@@ -7,8 +7,17 @@ from typing import Any, Final
 
 from namecheck.core import tensors
 from namecheck.core.dataclasses import replace
-from namecheck.interpreter.domain.cells import Fact, Written
-from namecheck.interpreter.domain.joins import Both, Joiner, caught_up, entries, held, items
+from namecheck.interpreter.domain.addresses import LayerTensor, Submodules
+from namecheck.interpreter.domain.cells import Fact, ModuleAttribute, ModuleAttributeRun, Written
+from namecheck.interpreter.domain.joins import (
+    Both,
+    Joiner,
+    are_copies,
+    caught_up,
+    entries,
+    held,
+    items,
+)
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.store import Store, changed_keys
@@ -25,6 +34,7 @@ from namecheck.interpreter.domain.values import (
     Picked,
     Repeated,
     TensorValue,
+    TorchModule,
     TupleValue,
     Union,
 )
@@ -238,6 +248,12 @@ def _nothing_known(content: Any, fresh: Opaque) -> Any:
 def _is_newer(key: Hashable, store: Store) -> bool:
     """Whether a cell belongs to an object made after a store, which has no content for it."""
     owner = key[0] if isinstance(key, tuple) else key
+    if isinstance(owner, (ModuleAttribute, ModuleAttributeRun)):
+        owner = owner.address
+    if isinstance(owner, Submodules):
+        owner = owner.module
+    elif isinstance(owner, LayerTensor):
+        owner = owner.layer
     made = owner.born if isinstance(owner, Picked) else owner
     later = store.ledger.made_after(made, store.born)
     return later and store.get(key, _MISSING) is _MISSING
@@ -287,6 +303,8 @@ class _Likeness:
             return self.holds(
                 choices, tuple(c.value for c in right_content.alternatives), depth + 1
             )
+        if isinstance(left_content, TorchModule):
+            return are_copies(left_content, self._left, right_content, self._right)
         if isinstance(left_content, Instance):
             return bool(left_content.cls == right_content.cls)
         if isinstance(left_content, tuple):

@@ -15,6 +15,8 @@ Tags: TypeAlias = tuple[tuple[str, Hashable], ...]
 """The tags by key; tags of equal content are equal."""
 
 NO_TAGS: Final[Tags] = ()
+OF_MODULE: Final = "module"
+"""The tag of a reference to a parameter or a buffer that the program makes; no lint has it."""
 
 
 def tag_of(tags: Tags, key: str) -> Hashable | None:

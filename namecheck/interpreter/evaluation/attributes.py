@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from importlib import import_module
 from typing import Final
@@ -39,6 +40,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
     Wrapped,
+    has_failed,
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
 from namecheck.interpreter.evaluation.declared import fields as annotated_names
@@ -337,6 +339,8 @@ class Attributes:
             if own is not None:
                 self.interpreter.call_values(own, [target, Const(name), value], node, store, frame)
                 return
+            if isinstance(value, Opaque) and value.kind is None and not has_failed(value):
+                value = self.interpreter.declarations.field(target, name, store) or value
         self._write(target, name, value, store)
 
     def set(self, target: Value, name: Value, value: Value, store: Store) -> None:
@@ -346,11 +350,14 @@ class Attributes:
         else:
             self.forget(target, store)
 
-    def forget(self, target: Value, store: Store) -> None:
-        """Make the attributes that were set on a value unknown."""
+    def forget(self, target: Value, store: Store, pattern: str | None = None) -> None:
+        """Make the attributes that were set on a value unknown, whose names match the pattern."""
         owner = _owner(target)
         for key in store.every_cell():
-            if owner is not None and isinstance(key, tuple) and len(key) == 2 and key[0] == owner:
+            if owner is None or not isinstance(key, tuple) or len(key) != 2 or key[0] != owner:
+                continue
+            word = key[1]
+            if pattern is None or (isinstance(word, str) and re.fullmatch(pattern, word)):
                 store.set(key, self.interpreter.fresh("written"))
 
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:

@@ -392,6 +392,10 @@ class Calls:
             result = self._return(returns, environment, call.store, moment)
         else:
             result = interpreter.fresh("result")
+        if told is None and not isinstance(result, Const):
+            from namecheck.interpreter.evaluation import stubs  # few results are looked up
+
+            return stubs.result(interpreter, function, result, call)
         return interpreter.declarations.result(function, environment, told, result, call.store)
 
     def _entered(

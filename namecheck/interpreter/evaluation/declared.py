@@ -6,7 +6,7 @@ Nothing here depends on the evaluation of the code. Source of the language: `nam
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.annotations import declarations
@@ -123,6 +123,9 @@ class Annotations:
         if spec.vararg is not None and spec.vararg.annotation is not None:
             each = self.read(spec.vararg.annotation)
             parameters[spec.vararg.arg] = Parameter(Every(each), spec.vararg.annotation)
+        if spec.kwarg is not None and spec.kwarg.annotation is not None:
+            each = self.read(spec.kwarg.annotation)
+            parameters[spec.kwarg.arg] = Parameter(Every(each, "mapping"), spec.kwarg.annotation)
         result = ANYTHING if function_node.returns is None else self.read(function_node.returns)
         axes = self.axes(function_node)
         numbers = {a.arg for a in every if _is_int(a.annotation) and a.arg in axes}
@@ -246,10 +249,31 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
 _ALIASED: Final = (ast.Subscript, ast.Name, ast.Attribute)
 
 
+def _defining(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[ast.stmt, str]]:
+    """The statements of a module that may define aliases, in its classes and branches, too."""
+    for statement in body:
+        if isinstance(statement, ast.If):
+            yield from _defining([*statement.orelse, *statement.body], prefix)
+        elif isinstance(statement, ast.Try):
+            yield from _defining([*statement.body, *statement.orelse], prefix)
+        elif isinstance(statement, ast.ClassDef):
+            yield from _defining(statement.body, f"{prefix}{statement.name}.")
+        else:
+            yield statement, prefix
+
+
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """The aliases that a module defines for annotations: ``Image = Float[Tensor, "h w"]``."""
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, _ALIASED):
+    """The aliases that a module defines for annotations: ``Image = Float[Tensor, "h w"]``.
+
+    Those of a class have its name before their own.
+    """
+    for statement, prefix in _defining(tree.body):
+        if isinstance(statement, ast.Assign) and prefix:
+            if isinstance(statement.value, ast.Subscript):
+                for target in statement.targets:
+                    if isinstance(target, ast.Name):
+                        yield prefix + target.id, statement.value
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, _ALIASED):
             for target in statement.targets:
                 if isinstance(target, ast.Name):
                     yield target.id, statement.value

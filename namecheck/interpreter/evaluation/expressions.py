@@ -497,6 +497,10 @@ class Expressions:
             if formatted.conversion == ord("r"):
                 return Const(repr(value.value))
             return Const(str(value.value))
+        if spec == NONE and isinstance(value, Opaque) and value.kind == "int":
+            from namecheck.interpreter.domain import texts  # names that loops compute
+
+            return texts.part_of(value, store)
         return self.interpreter.fresh("formatted", "str")
 
     def _starred(self, starred: ast.Starred, store: Store, frame: Frame) -> Value:

@@ -238,7 +238,7 @@ class Interpreter(Protocol):
     def set_attribute(self, target: Value, name: Value, value: Value, store: Store) -> None:
         """``object.__setattr__(target, name, value)``; an unknown name may be any attribute."""
 
-    def forget_attributes(self, target: Value, store: Store) -> None:
+    def forget_attributes(self, target: Value, store: Store, pattern: str | None = None) -> None:
         """Make the attributes that were set on a value unknown."""
 
     def read_item(

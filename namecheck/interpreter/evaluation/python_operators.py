@@ -319,6 +319,11 @@ def _percent(template: str, right: Value, store: Store) -> Value:
         return _on_constants("Mod", [template, right.value], store)
     if too_wide(template):
         return store.ledger.fresh("formatted", "str")
+    before, percent, after = template.partition("%")
+    if not isinstance(right, TupleValue) and percent and "%" not in after:
+        from namecheck.interpreter.domain import texts  # names that loops compute
+
+        return texts.around(before, right, after[1:], store)
     if isinstance(right, TupleValue) and all(isinstance(item, Const) for item in right.items):
         try:
             return Const(template % tuple(i.value for i in right.items if isinstance(i, Const)))

@@ -10,6 +10,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
 from namecheck.interpreter.domain.meter import Exhausted
+from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -20,12 +21,13 @@ from namecheck.interpreter.domain.values import (
     Environment,
     FunctionValue,
     ListValue,
+    Opaque,
     Operand,
     Repeated,
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import guards, narrowing, python_operators, unpacking
+from namecheck.interpreter.evaluation import guards, narrowing, python_operators
 from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -44,6 +46,8 @@ class Statements:
         self._file, self._meter = interpreter.file, interpreter.context.ledger.meter
         self.loops = Loops(interpreter)
         self.patterns = Patterns(interpreter)
+        # The variables that are declared anywhere without a value.
+        self._declared: set[str] = set()
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], list[Store] | None]] = {
             ast.Expr: self._expression,
             ast.Assign: self._assign,
@@ -133,6 +137,8 @@ class Statements:
     def bind(self, target_node: Node, value: Value, store: Store, frame: Frame) -> None:
         """Assign a value to a target."""
         if isinstance(target_node, ast.Name):
+            if target_node.id in self._declared:
+                value = self._as_declared(target_node, value, store, frame)
             self.bind_name(target_node.id, value, store, frame.environment)
         elif isinstance(target_node, ast.Attribute):
             receiver = self.interpreter.evaluate(target_node.value, store, frame)
@@ -148,6 +154,25 @@ class Statements:
         elif isinstance(target_node, (ast.Tuple, ast.List)):
             self._unpack(target_node, value, store, frame)
 
+    def _declare(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> None:
+        """``x: Float[Tensor, "n"]`` declares each value that the variable is given later."""
+        target_node, environment = assignment.target, frame.environment
+        is_field = isinstance(environment.scope, ast.ClassDef)
+        if isinstance(target_node, ast.Name) and not is_field:
+            self._declared.add(target_node.id)
+            key = environment.number, _annotation_of(target_node.id)
+            store.set(key, Const(assignment.annotation))
+
+    def _as_declared(
+        self, target_node: ast.Name, value: Value, store: Store, frame: Frame
+    ) -> Value:
+        """The value of a variable that was declared before, without a value."""
+        cell: Value | None = store.get((frame.environment.number, _annotation_of(target_node.id)))
+        if not isinstance(cell, Const):
+            return value
+        assignment = ast.AnnAssign(target_node, cell.value, target_node, 1)
+        return self.interpreter.declarations.assigned(assignment, value, store, frame)
+
     def bind_name(self, name: str, value: Value, store: Store, environment: Environment) -> None:
         """Assign a value to a variable of the scope that it belongs to."""
         owner = self.interpreter.owner_of(name, environment) or environment
@@ -156,7 +181,10 @@ class Statements:
     def _unpack(
         self, target_nodes: ast.Tuple | ast.List, value: Value, store: Store, frame: Frame
     ) -> None:
-        value = unpacking.ranked(self.interpreter, value, target_nodes, store, frame)
+        if isinstance(value, Opaque) and isinstance(value.key.provenance, OperatorResult):
+            from namecheck.interpreter.evaluation import unpacking  # few shapes have no known rank
+
+            value = unpacking.ranked(self.interpreter, value, target_nodes, store, frame)
         content = self.interpreter.iterate(value, target_nodes, store, frame)
         star = next(
             (i for i, t in enumerate(target_nodes.elts) if isinstance(t, ast.Starred)), None
@@ -241,6 +269,7 @@ class Statements:
 
     def _annotated(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:
         if assignment.value is None:
+            self._declare(assignment, store, frame)
             return [store]
         value = self.interpreter.evaluate(assignment.value, store, frame)
 
@@ -560,3 +589,8 @@ class Statements:
 def _is_foreign(union: Union) -> bool:
     """Whether the library version decides which alternative a value is."""
     return any(fact is FOREIGN for choice in union.alternatives for fact, _ in choice.facts)
+
+
+def _annotation_of(name: str) -> str:
+    """The cell of a variable's annotation beside the variables: no variable has such a name."""
+    return f"annotation {name}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import ast
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from namecheck.interpreter.domain import joins
@@ -25,6 +26,24 @@ def invoke(
 ) -> Value:
     """Call an argument of a library function."""
     return interpreter.call_values(function_value, args, call.node, call.store, call.frame)
+
+
+def operate(
+    interpreter: Interpreter,
+    operator: str,
+    args: Sequence[Value],
+    call: Call,
+    keyword_values: Mapping[str, Value] | None = None,
+) -> Value:
+    """Run an operator of the table on values of a call, each pointed at where it is passed."""
+    nodes = call.node.args if isinstance(call.node, ast.Call) else []
+    operands = []
+    if len(nodes) == len(call.args):
+        places = {id(value): node for node, value in zip(nodes, call.args, strict=True)}
+        operands = [(places[id(value)], value) for value in args if id(value) in places]
+    return interpreter.torch.call(
+        operator, args, keyword_values or {}, call.node, call.store, call.frame, operands
+    )
 
 
 def iterator(interpreter: Interpreter, item_values: Iterable[Value]) -> ListValue:

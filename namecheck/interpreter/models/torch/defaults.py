@@ -21,12 +21,11 @@ from namecheck.effects.dtype import without_gradient
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.cells import DEFAULT_DTYPE
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.tags import with_tag
+from namecheck.interpreter.domain.tags import OF_MODULE, with_tag
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
-from namecheck.interpreter.models.torch import likelihood
 
 # The dtypes that a layer may be cast to, or made with under another default.
 LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})
@@ -67,7 +66,7 @@ class TorchDefaults:
         held = joins.held(value, store)
         dtype = castable(held.tensor.dtype)
         tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
-        tags = with_tag(value.tags, likelihood.OF_MODULE, True)
+        tags = with_tag(value.tags, OF_MODULE, True)
         own = TensorValue(self.interpreter.new_address(), replace(held, tensor=tensor), tags)
         self.interpreter.torch_devices.add_tensor(own)
         return own

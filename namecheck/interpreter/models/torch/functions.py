@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from namecheck.core.dataclasses import replace
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.values import (
+    FALSE,
     NONE,
     TRANSPARENT,
+    Alternative,
     External,
     Instance,
+    ListValue,
     Opaque,
+    Repeated,
+    TensorValue,
     TorchModule,
+    TupleValue,
     Value,
 )
+from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models import inheritance
+from namecheck.interpreter.models import inheritance, primitives
 from namecheck.interpreter.models.registry import family, model, transparent
 from namecheck.interpreter.models.standard_library.builtins import containers
 from namecheck.interpreter.models.torch import devices
@@ -69,3 +80,87 @@ def _initialise(interpreter: Interpreter, path: str, instance: Instance, call: C
         arguments = replace(call.arguments, args=call.args[1:])
         inheritance.initialise(interpreter, instance, path, replace(call, arguments=arguments))
     return NONE
+
+
+# Functions that take a function
+
+# The options of `checkpoint`; other keywords are those of the function.
+_OPTIONS: Final = frozenset(
+    {
+        "use_reentrant",
+        "context_fn",
+        "determinism_check",
+        "debug",
+        "early_stop",
+        "preserve_rng_state",
+    }
+)
+
+
+@model("torch.compile", "torch.jit.script", "torch.jit.trace", "torch.compiler.disable")
+def compile(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.compile(f)`` computes what f computes; with options alone it is a decorator."""
+    words = ("model", "obj", "func", "fn")
+    function = next((call.kwargs[word] for word in words if word in call.kwargs), NONE)
+    if call.args:
+        function = call.args[0]
+    if function == NONE:
+        return interpreter.call_unknown(External("torch.compile"), "compile", call, TRANSPARENT)
+    return function
+
+
+@model("torch.utils.checkpoint.checkpoint", open=True)
+def checkpoint(interpreter: Interpreter, call: Call) -> Value:
+    """``checkpoint(f, *args, use_reentrant=False)`` calls f."""
+    function = call.argument(0, "function")
+    words = {word: value for word, value in call.kwargs.items() if word not in _OPTIONS}
+    words.pop("function", None)
+    arguments = replace(call.arguments, args=call.args[1:], kwargs=words)
+    return interpreter.call(function, replace(call, arguments=arguments))
+
+
+@model("torch.utils.checkpoint.checkpoint_sequential")
+def checkpoint_sequential(interpreter: Interpreter, call: Call) -> Value:
+    """``checkpoint_sequential(functions, segments, input)`` calls one after the other."""
+    functions, input = call.argument(0, "functions"), call.argument(2, "input")
+    functions = joins.opened(functions, call.store)
+    content = joins.items(functions, call.store) if isinstance(functions, ListValue) else None
+    if content is None or isinstance(content, Repeated):
+        return interpreter.call_unknown(External(__name__), "checkpoint_sequential", call)
+    for function in content:
+        input = primitives.invoke(interpreter, function, [input], call)
+    return input
+
+
+@model("torch.autograd.grad")
+def grad(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.autograd.grad(outputs, inputs)``: for each input a gradient of the same shape."""
+    inputs = call.argument(1, "inputs")
+    batched = call.kwargs.get("is_grads_batched", FALSE)
+    if batched != FALSE:
+        return interpreter.fresh("gradients")
+    unused = call.kwargs.get("allow_unused", FALSE)
+    if isinstance(inputs, (TensorValue, Opaque)):
+        if isinstance(inputs, Opaque) and not narrowing.is_tensor(inputs, call.store):
+            return interpreter.fresh("gradients")
+        content: tuple[Value, ...] | Repeated = (inputs,)
+    else:
+        content = primitives.items(interpreter, inputs, call, whole=True)
+    if isinstance(content, Repeated):
+        return Repeated(_gradient(interpreter, content.each, unused, call))
+    return TupleValue(tuple(_gradient(interpreter, one, unused, call) for one in content))
+
+
+def _gradient(interpreter: Interpreter, value: Value, unused: Value, call: Call) -> Value:
+    """The gradient of one input; None where this input may be unused."""
+    if not isinstance(value, TensorValue):
+        return interpreter.fresh("gradient")
+    held = joins.held(value, call.store)
+    tensor, likely = held.tensor, held.tensor.likely
+    dims = tensor.dims.without_labels()
+    known = Tensor(dims, tensor.dtype, tensor.device, likely=likely and likely.without_labels())
+    gradient = interpreter.torch.tensor(known, held.origins)
+    if unused == FALSE:
+        return gradient
+    choices = [Alternative(NONE), Alternative(gradient)]
+    return joins.union(choices, interpreter.context.ledger)

@@ -127,6 +127,10 @@ def register(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     if isinstance(name, Const) and isinstance(name.value, str):
         value = interpreter.torch_defaults.of_module(value, call.store)
         interpreter.write_attribute(receiver, name.value, value, call.node, call.store, call.frame)
+    else:
+        from namecheck.interpreter.models import matching
+
+        matching.add(interpreter, receiver, name, value, call)
     return NONE
 
 

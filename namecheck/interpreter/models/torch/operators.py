@@ -36,8 +36,7 @@ from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
-from namecheck.interpreter.models.torch import conversion, likelihood, origins
-from namecheck.interpreter.models.torch.likelihood import Inputs
+from namecheck.interpreter.models.torch import conversion, origins
 
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
 # Contradictions that no run shows: like lints, they are reported of likely dims, too.
@@ -120,8 +119,10 @@ class TorchOperators:
         informed = all(map(_is_known, inputs))
         likely = None
         if not informed:
+            from namecheck.interpreter.models import likelihood  # not where everything is known
+
             row = operators.row_of(row_key, interpreter.context.rows)
-            every_input = Inputs(lowered, lowered_keywords)
+            every_input = likelihood.Inputs(lowered, lowered_keywords)
             likely = likelihood.likely(
                 None if row is None else row.names, every_input, args, keyword_values, store
             )
@@ -148,6 +149,8 @@ class TorchOperators:
                 ),
             )
         if likely is not None and answer.contradiction is None:
+            from namecheck.interpreter.models import likelihood
+
             expected = self._infer(operator, likely.args, likely.keywords, defaults)
             if expected.contradiction is None:
                 answer = likelihood.with_likely_answer(answer, expected)

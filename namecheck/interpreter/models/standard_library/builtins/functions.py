@@ -204,10 +204,19 @@ def getattr_(interpreter: Interpreter, call: Call) -> Value:
     """``getattr(value, name, default)``."""
     value, name = call.argument(0), call.argument(1)
     if not isinstance(name, Const) or not isinstance(name.value, str):
-        return interpreter.fresh("attribute")
+        return _matching(interpreter, value, name, call) or interpreter.fresh("attribute")
     content = interpreter.read_attribute(value, name.value, call.node, call.store, call.frame)
+    if isinstance(content, Opaque):
+        content = _matching(interpreter, value, name, call) or content
     may_be_default = isinstance(content, Opaque) and len(call.args) > 2
     return interpreter.fresh("attribute") if may_be_default else content
+
+
+def _matching(interpreter: Interpreter, value: Value, name: Value, call: Call) -> Value | None:
+    """An attribute that was set under a name that is partly known."""
+    from namecheck.interpreter.models import matching
+
+    return matching.read(interpreter, value, name, call) if isinstance(value, Instance) else None
 
 
 @model("builtins.setattr")
@@ -219,7 +228,10 @@ def setattr_(interpreter: Interpreter, call: Call) -> Value:
             target, name.value, call.argument(2), call.node, call.store, call.frame
         )
     else:
-        interpreter.forget_attributes(target, call.store)
+        from namecheck.interpreter.models import matching
+
+        if not matching.add(interpreter, target, name, call.argument(2), call):
+            interpreter.forget_attributes(target, call.store)
     return NONE
 
 

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from namecheck.interpreter.domain import limits
-from namecheck.interpreter.domain.values import Const, Generator, Repeated, TupleValue, Value
+from namecheck.interpreter.domain.values import (
+    Const,
+    Generator,
+    Repeated,
+    TupleValue,
+    Value,
+)
 from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -36,12 +42,22 @@ def method(interpreter: Interpreter, literal: Const, name: str, call: Call) -> V
         or (name == "format" and python_operators.too_wide(literal.value))
         or limits.is_long(_length(name, literal.value, args), call.store)
     ):
-        return interpreter.fresh("text", "str")
+        return _formatted(literal.value, name, call) or interpreter.fresh("text", "str")
     try:
         result = getattr(literal.value, name)(*args, **kwargs)
     except (TypeError, ValueError, LookupError, AttributeError):
         return interpreter.fresh("text")
     return torch.lift(result, {}, call.node)
+
+
+def _formatted(template: str, name: str, call: Call) -> Value | None:
+    """``"layer{}".format(i)`` with an unknown value, of which the rest is known."""
+    before, field, after = template.partition("{}")
+    if name != "format" or not field or "{" in before + after or len(call.args) != 1:
+        return None
+    from namecheck.interpreter.domain import texts  # names that loops compute
+
+    return texts.around(before, call.args[0], after, call.store)
 
 
 def _length(name: str, text: str, lowered_args: Sequence[Any]) -> int:

@@ -20,7 +20,7 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.addresses import AttributeTensor, HeldTensor, LayerTensor
 from namecheck.interpreter.domain.provenance import Item, Operation, OperatorResult, SizeOf
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.tags import tag_of
+from namecheck.interpreter.domain.tags import OF_MODULE, tag_of
 from namecheck.interpreter.domain.values import (
     Const,
     Key,
@@ -47,9 +47,7 @@ _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Known]]] = {
 }
 # The keywords for tensors of the rules that broadcast all their tensors.
 _OPERANDS: Final = frozenset({"", "input", "other", "min", "max", "end", "tensor1", "tensor2"})
-# Parameters and buffers of modules are broadcast to the data, not the data to them: the tag of
-# those that the program makes, and the addresses of the others.
-OF_MODULE: Final = "module"
+# Parameters and buffers of modules are broadcast to the data, not the data to them.
 _OF_MODULES: Final = (AttributeTensor, HeldTensor, LayerTensor)
 # A tensor without dims takes part in a broadcast and changes nothing.
 _NEUTRAL: Final = Tensor(SCALAR)
