@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -239,6 +240,13 @@ def test_fixes_leave_what_is_known(accepted: Run) -> None:
 
 def test_shards_and_standard_input_know_it(accepted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert accepted("check", "--shard", "1/1", "--output-format", "concise")[:2] == (0, "")
+    named = ("check", "-", "--stdin-filename", "bad.py")
+    text = BAD.replace("import torch", "import torch  # edited") + "x.sum('Q')\n"
+    for data, summary in ((BAD, ALL_KNOWN), (text, "Found 1 error in 1 file. ")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
+        status, out, err = accepted(*named)
+        assert (status, err) == (int(data != BAD), "")
+        assert out.splitlines(keepends=True)[-1].startswith(summary)
 
 
 @pytest.mark.parametrize(

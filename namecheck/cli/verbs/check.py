@@ -182,13 +182,13 @@ def _run(arguments: argparse.Namespace) -> int:
     elif not (entries or walk.missing or arguments.force_exclude):
         complain("no Python files found")
     if fixes.are_wanted(arguments):
-        if arguments.add_ignore and fixes.has_baseline(entries):
+        if arguments.add_ignore and fixes.has_baseline(run.entries):
             raise Usage("--add-ignore does not go with a baseline; --no-baseline leaves it out")
         mending = fixes.mended(run, arguments)
         if arguments.diff:
             return _status(arguments, run, fixes.show(run, mending), wrong=bool(walk.missing))
         run = fixes.write(run, mending)
-    elif fixes.has_baseline(entries):
+    elif fixes.has_baseline(run.entries):
         folders = () if arguments.shard is not None or walk.missing else paths
         run = _compared(run, [os.path.abspath(path) for path in folders if os.path.isdir(path)])
     with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
