@@ -306,6 +306,18 @@ def test_named_files_that_are_excluded_are_left_out(project: Path, tmp_path: Pat
     assert (left_out.returncode, left_out.stdout) == (0, "All checks passed.\n"), left_out.stderr
 
 
+def test_the_report_for_reviewdog_is_written(project: Path, tmp_path: Path) -> None:
+    """By the command of the page; reviewdog itself is not run."""
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    [block] = [
+        block for block in re.findall(r"```sh\n(.*?)```", page, re.S) if "reviewdog" in block
+    ]
+    ours, theirs = block.splitlines()
+    assert shell(ours, project, programs(tmp_path / "bin"), {}).returncode == 0
+    [diagnostic] = json.loads((project / theirs.split()[-1]).read_text())["diagnostics"]
+    assert diagnostic["location"]["path"] == "src/bad.py"
+
+
 def test_shards_are_merged_as_the_page_shows(project: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "ci.md").read_text("utf-8")
     [block] = [block for block in re.findall(r"```sh\n(.*?)```", page, re.S) if "shard-" in block]
