@@ -139,6 +139,7 @@ def find(name: str) -> Rule | None:
     return _RULES.get(name)
 
 
+@cache
 def traits_of(name: str) -> Traits:
     """The traits of a rule; the default traits where there is no such rule."""
     find(name)
