@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -180,6 +180,17 @@ def either_across(returned_values: Sequence[tuple[Store, Value]]) -> Value:
     for other_end, other in others:
         value = Joiner(end, other_end).value(value, other)
     return value
+
+
+def overlaid(
+    underlying: Mapping[Value, Value], entries: Entries, store: Store
+) -> dict[Value, Value]:
+    """The items of a dict after an update; unknown entries may replace any of them."""
+    merged = dict(underlying)
+    if entries.rest is not None:
+        merged = {key: either((value, entries.rest), store) for key, value in merged.items()}
+    merged.update(entries.items)
+    return merged
 
 
 def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:

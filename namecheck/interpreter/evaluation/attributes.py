@@ -14,11 +14,13 @@ from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import class_lookup, device_values, joins
+from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain.provenance import Attribute, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
+    TRUE,
     BoundMethod,
     BuiltinMethod,
     ClassValue,
@@ -42,11 +44,13 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation import havoc, narrowing, python_operators
 from namecheck.interpreter.evaluation.declared import fields as annotated_names
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+# The cell of an instance any attribute of which may have been written.
+_FORGOTTEN: Final = "<forgotten>"
 # Special methods that library classes may define, and whose results rarely matter.
 _OF_OBJECTS: Final = frozenset(
     {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
@@ -149,6 +153,9 @@ class Attributes:
             return TorchMethod(name, self.interpreter.torch.promote(opaque, store))
         if opaque.link is not None and name in CHANGING:
             self.interpreter.havoc_containers(opaque.link.origins, store)
+        match opaque.key.provenance:
+            case Attribute(Instance() as owner, "__dict__") if name in CHANGING:
+                self.forget(owner, store)
         return Opaque(Attribute(opaque.key, name))
 
     def _of_tensor(
@@ -198,12 +205,12 @@ class Attributes:
         if written is not None:
             return written
         found = class_lookup.attribute(value.cls, name, store)
-        if found is not None and not _is_default(found, name, value.cls):
+        if found is not None and not self._is_default(found, name, value, store):
             return self._bind(found, value, value.cls, node, store, frame)
         if name == "__class__":
             return value.cls
         if name == "__dict__":
-            return self.interpreter.fresh("dict")
+            return Opaque(Attribute(value, name), "dict")
         own = self._inherited(value, name, node, store, frame)
         if own is not None:
             return own
@@ -216,6 +223,25 @@ class Attributes:
             store.set((value.address, name), declared)
             return declared
         return Opaque(Attribute(value.address, name))
+
+    def _is_default(self, found: Value, name: str, value: Instance, store: Store) -> bool:
+        """Whether a class has this only as the default of what an instance may have of its own.
+
+        ``field(…)`` is no value of the attribute. Unknown code that constructs the instances may
+        set whatever is annotated, and any other data if no constructor of the program runs.
+        """
+        if isinstance(found, FieldOptions):
+            return True
+        is_data = not isinstance(found, (FunctionValue, BoundMethod, Wrapped, ClassValue))
+        if is_data and store.get((value.address, _FORGOTTEN)) is not None:
+            return True
+        cls = value.cls
+        if cls.style != "foreign" or not is_data:
+            return False
+        if class_lookup.attribute(cls, "__init__", store) is None:
+            return True
+        nodes = (base.node for base in class_lookup.mro(cls) if isinstance(base, ClassValue))
+        return any(node is not None and name in annotated_names(node) for node in nodes)
 
     def _inherited(
         self, value: Instance, name: str, node: Node, store: Store, frame: Frame
@@ -263,6 +289,8 @@ class Attributes:
                 if found is not None:
                     return self._bind(found, super_value.receiver, cls, node, store, frame)
         if isinstance(super_value.receiver, Instance):
+            if name == "__init__" and any(map(havoc.may_be_stranger, after)):
+                self._constructed(super_value.receiver, store)
             if name in ("__init__", "__getattr__", "__setattr__"):
                 return BuiltinMethod(super_value.receiver, name)
             found = self._inherited(super_value.receiver, name, node, store, frame)
@@ -359,6 +387,14 @@ class Attributes:
             word = key[1]
             if pattern is None or (isinstance(word, str) and re.fullmatch(pattern, word)):
                 store.set(key, self.interpreter.fresh("written"))
+        if isinstance(target, Instance):
+            store.set((target.address, _FORGOTTEN), TRUE)
+
+    def _constructed(self, instance: Instance, store: Store) -> None:
+        """Make the attributes unknown that an unknown constructor may have written again."""
+        for name in store.get(AttributeNames(instance.address), ()):
+            store.set((instance.address, name), self.interpreter.fresh("written"))
+        store.set((instance.address, _FORGOTTEN), TRUE)
 
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
         if isinstance(target, Instance) and self.interpreter.torch_nn.is_module(target):
@@ -398,20 +434,6 @@ class Attributes:
 
 def _asks_dtype(operator: str) -> bool:
     return dtypes.property_of(dtypes.STANDARD_DEFAULT, operators.key_of(operator)) is not None
-
-
-def _is_default(found: Value, name: str, cls: ClassValue) -> bool:
-    """Whether a class attribute is only the default of a field, which each instance has itself.
-
-    ``field(…)`` is not the value of the attribute; unknown code that constructs the instances may
-    set every annotated attribute.
-    """
-    if isinstance(found, FieldOptions):
-        return True
-    if cls.style != "foreign" or isinstance(found, (FunctionValue, BoundMethod, Wrapped)):
-        return False
-    nodes = (base.node for base in class_lookup.mro(cls) if isinstance(base, ClassValue))
-    return any(node is not None and name in annotated_names(node) for node in nodes)
 
 
 def _owner(value: Value) -> Hashable | None:

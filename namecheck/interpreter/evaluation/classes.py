@@ -89,6 +89,17 @@ class Classes:
         makers = [self.interpreter.evaluate(w.value, store, frame) for w in _metaclass(class_node)]
         return any(map(_may_construct, (*bases, *makers)))
 
+    def _is_called_by_metaclass(self, cls: ClassValue, store: Store) -> bool:
+        """Whether a metaclass of the program decides what a call of the class makes."""
+        for base in class_lookup.mro(cls):
+            if not isinstance(base, ClassValue) or base.node is None or base.environment is None:
+                continue
+            for word in _metaclass(base.node):
+                makes = self.interpreter.evaluate(word.value, store, Frame(base.environment))
+                if isinstance(makes, ClassValue):
+                    return class_lookup.attribute(makes, "__call__", store) is not None
+        return False
+
     def _notify_bases(self, cls: ClassValue, store: Store, frame: Frame) -> None:
         """Call ``__init_subclass__`` of the nearest base that has one with the new class."""
         assert cls.node is not None
@@ -140,6 +151,9 @@ class Classes:
             return self._typed_dict(cls, call)
         if cls.style == "enum":
             return self._member(cls, call)
+        if self._is_called_by_metaclass(cls, call.store):
+            self.interpreter.havoc_arguments(call)
+            return self.interpreter.fresh("instance")
         instance = Instance(self.interpreter.new_address(), cls)
         maker = class_lookup.attribute(cls, "__init__", call.store)
         if maker is not None:

@@ -463,12 +463,11 @@ class Expressions:
         for key_node, value_node in zip(dict_node.keys, dict_node.values, strict=True):
             value = self.evaluate(value_node, store, frame)
             if key_node is None:
+                content = Entries((), self.interpreter.fresh("unpacked"))
                 if isinstance(value, DictValue):
                     content = joins.entries(value, store)
-                    items.update(content.items)
-                    rest = content.rest or rest
-                else:
-                    rest = self.interpreter.fresh("unpacked")
+                items = joins.overlaid(items, content, store)
+                rest = content.rest or rest
                 continue
             items[self.evaluate(key_node, store, frame)] = value
         return DictValue(self.interpreter.new_address(), Entries(tuple(items.items()), rest))

@@ -27,6 +27,8 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
     BoundMethod,
+    ClassValue,
+    Const,
     DictValue,
     Entries,
     External,
@@ -87,6 +89,7 @@ class Havoc:
         self.interpreter = interpreter
         self._effects: dict[ast.AST, bool] = {}
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
+        self._elsewhere: dict[ast.Module, frozenset[str]] = {}
 
     def arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
         """Apply havoc to the arguments of a call of unknown code; only its name is known.
@@ -95,6 +98,7 @@ class Havoc:
         instances, generators and functions.
         """
         given = (*call.args, *call.kwargs.values())
+        self._patched(call.args, call.store)
         if stranger:
             self.labels(given, call.store)
         self._forget(given, call.store, call.frame)
@@ -103,6 +107,22 @@ class Havoc:
                 tensor = self._tensor(value, call.store)
                 if tensor is not None:
                     joins.write(tensor, call.store, Held(Tensor()))
+
+    def _patched(self, given: Sequence[Value], store: Store) -> None:
+        """``patch.object(torch, "sum")``, ``patch("torch.sum")``: the attribute may be another."""
+        words = [str(v.value) if isinstance(v, Const) else "" for v in given]
+        owners: list[tuple[Value, str]] = list(zip(given, words[1:], strict=False))
+        owners += [(External(word.rpartition(".")[0]), word.rpartition(".")[2]) for word in words]
+        for owner, name in owners:
+            cls = owner.cls if isinstance(owner, Instance) else owner
+            written = (
+                isinstance(cls, ClassValue) and class_lookup.attribute(cls, name, store) is not None
+            )
+            library = isinstance(owner, External) and owner.path.partition(".")[0] == "torch"
+            if written or (library and name.isidentifier()):
+                self.interpreter.set_attribute(
+                    owner, Const(name), self.interpreter.fresh("patched"), store
+                )
 
     def labels(self, escaped: Iterable[Value], store: Store) -> None:
         """Make the labels of tensors unknown, also of those in containers and instances."""
@@ -152,7 +172,7 @@ class Havoc:
                 self._function(value, store, frame)
 
     def _instance(self, value: Instance, store: Store) -> None:
-        """Make the attributes unknown that the methods of an instance set."""
+        """Make the attributes unknown that the methods of an instance set, or other functions."""
         self.containers([joins.opened(value, store)], store)
         for cls in class_lookup.mro(value.cls):
             node = getattr(cls, "node", None)
@@ -160,11 +180,24 @@ class Havoc:
                 continue
             if node not in self._written:
                 self._written[node] = frozenset(_written_by_methods(node))
-            for name in self._written[node]:
+            for name in sorted(self._written[node] | self._written_elsewhere()):
                 key = (value.address, name)
                 before: Value | None = store.get(key)
                 if before is not None:
                     store.write(key, before, self.interpreter.fresh("written"))
+
+    def _written_elsewhere(self) -> frozenset[str]:
+        """The attributes that the current file writes to anything but ``self``."""
+        tree = self.interpreter.source.tree
+        if tree not in self._elsewhere:
+            self._elsewhere[tree] = frozenset(
+                node.attr
+                for node in nodes(tree)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and getattr(node.value, "id", "") != "self"
+            )
+        return self._elsewhere[tree]
 
     def _function(
         self, function_value: FunctionValue | BoundMethod, store: Store, frame: Frame
@@ -208,6 +241,13 @@ class Havoc:
 def is_bystander(path: str) -> bool:
     """Whether the library at the start of a dotted name leaves torch alone."""
     return path.partition(".")[0] in _BYSTANDERS
+
+
+def may_be_stranger(base: Value) -> bool:
+    """Whether a class of unknown code is among the bases of a class."""
+    if isinstance(base, External):
+        return not is_bystander(base.path)
+    return isinstance(base, Opaque)
 
 
 def is_stranger(callee: Value, name: str) -> bool:

@@ -8,7 +8,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, joins, limits
-from namecheck.interpreter.domain.provenance import Item
+from namecheck.interpreter.domain.provenance import Attribute, Item, Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,
@@ -194,6 +194,13 @@ class Items:
                 self.write(own, index, value, node, store, frame)
         elif isinstance(target, Opaque) and target.link is not None:
             self.interpreter.havoc_containers(target.link.origins, store)
+        elif isinstance(target, Opaque):
+            match target.key.provenance:
+                case Result("globals", (int() as number,)):
+                    if isinstance(index, Const):
+                        store.set((number, index.value), value)
+                case Attribute(Instance() as owner, "__dict__"):
+                    self.interpreter.set_attribute(owner, index, value, store)
 
     def _write_entry(self, dict_value: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(dict_value, store)

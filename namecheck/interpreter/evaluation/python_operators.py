@@ -310,7 +310,7 @@ def _on_sets(name: str, values: list[Value], store: Store) -> Value:
 
 def _merge_dicts(left_dict: DictValue, right_dict: DictValue, store: Store) -> Value:
     a, b = joins.entries(left_dict, store), joins.entries(right_dict, store)
-    merged = Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
+    merged = Entries(tuple(joins.overlaid(dict(a.items), b, store).items()), b.rest or a.rest)
     return DictValue(store.ledger.new(), merged)
 
 

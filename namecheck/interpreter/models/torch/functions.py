@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Final
 
 from namecheck.core.dataclasses import replace
@@ -37,6 +38,19 @@ transparent("torch.*")
 def size(interpreter: Interpreter, call: Call) -> Value:
     """``torch.Size(items)``."""
     return containers.tuple_(interpreter, call)
+
+
+@model(
+    *("torch._assert", "torch._check", "torch._check_index", "torch._check_is_size"),
+    *("torch._check_tensor_all", "torch._check_type", "torch._check_value"),
+)
+def check(interpreter: Interpreter, call: Call) -> Value:
+    """``torch._assert(condition, message)``: the condition holds from now on."""
+    if call.args and isinstance(call.node, ast.Call) and call.node.args:
+        test, value = call.node.args[0], call.args[0]
+        if not narrowing.assume(interpreter, test, value, True, call.store, call.frame):
+            interpreter.fail("RuntimeError")
+    return NONE
 
 
 @family("torch", open=True)

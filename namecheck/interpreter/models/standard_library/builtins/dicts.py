@@ -97,12 +97,11 @@ def update(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     entries = joins.entries(receiver, call.store)
     merged, rest = dict(entries.items), entries.rest
     for arg in call.args:
+        others = Entries((), interpreter.fresh("entry"))
         if isinstance(arg, DictValue):
             others = joins.entries(arg, call.store)
-            merged.update(others.items)
-            rest = others.rest or rest
-        else:
-            rest = interpreter.fresh("entry")
+        merged = joins.overlaid(merged, others, call.store)
+        rest = others.rest or rest
     merged.update({Const(name): value for name, value in call.kwargs.items()})
     joins.write(receiver, call.store, limits.entries(merged, rest, call.store))
     return NONE

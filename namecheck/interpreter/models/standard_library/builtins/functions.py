@@ -290,6 +290,20 @@ def _unbound(interpreter: Interpreter, owner: str, method: str, call: Call) -> V
     return interpreter.methods.call(value, method, inner)
 
 
+@model("builtins.vars")
+def vars_(interpreter: Interpreter, call: Call) -> Value:
+    """``vars(instance)``: its attributes, which may be written to."""
+    if not call.args:
+        return interpreter.fresh("dict", "dict")
+    return interpreter.read_attribute(call.args[0], "__dict__", call.node, call.store, call.frame)
+
+
+@model("builtins.globals")
+def globals_(interpreter: Interpreter, call: Call) -> Value:
+    """``globals()``: the variables of the module, which may be written to."""
+    return Opaque(Result("globals", (call.frame.environment.module.number,)), "dict")
+
+
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:
     """An unknown result that is the same for the same arguments."""
     args = tuple(joins.identity(value, call.store) for value in call.args)
