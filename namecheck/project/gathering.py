@@ -97,7 +97,11 @@ class Gathering:
             word: replace(loss, filename=self._shown(loss.filename))
             for word, loss in statistics.losses.items()
         }
-        return replace(statistics, losses=losses)
+        limits = {
+            replace(limit, filename=self._shown(limit.filename)): times
+            for limit, times in statistics.limits.items()
+        }
+        return replace(statistics, losses=losses, limits=limits)
 
     def _shown(self, location: str) -> str:
         """The path as the user typed it; for other files relative to the working folder."""

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.semantics import Semantics
-from namecheck.interpreter.workspace.analysis import Loss, Query, Statistics, Uses
+from namecheck.interpreter.workspace.analysis import Limit, Loss, Query, Statistics, Uses
 from namecheck.project import records
 from namecheck.project.contents import engine
 from namecheck.project.disk import Recorder, Snapshot
@@ -246,6 +246,10 @@ def _outcome_record(location: str, outcome: Outcome) -> list[Any]:
                 [word, loss.times, loss.filename, loss.line]
                 for word, loss in statistics.losses.items()
             ],
+            [
+                [limit.filename, limit.line, limit.function, limit.what, times]
+                for limit, times in statistics.limits.items()
+            ],
         ],
     ]
 
@@ -258,8 +262,14 @@ def _outcome_of(location: str, record: list[Any], extents: Extents) -> Outcome |
         return None
     statistics = None
     if counts is not None:
-        full, part, none, losses = counts
-        statistics = Statistics(full, part, none, {word: Loss(*loss) for word, *loss in losses})
+        full, part, none, losses, limits = counts
+        statistics = Statistics(
+            full,
+            part,
+            none,
+            {word: Loss(*loss) for word, *loss in losses},
+            {Limit(*limit): times for *limit, times in limits},
+        )
     return Outcome(
         outcome.findings,
         outcome.parsed,

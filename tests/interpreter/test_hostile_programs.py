@@ -8,6 +8,7 @@ import pytest
 
 from namecheck.core import syntax
 from namecheck.interpreter.workspace import analysis
+from tests import fuzz, hostile_random
 
 LINES = """
 x = (1, 2)[::0]
@@ -67,3 +68,8 @@ def test_a_line_that_fails_when_it_runs_is_analysed(line: str) -> None:
     began = time.perf_counter()
     analysis.check(source)
     assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_random_program_makes_no_fault(seed: int) -> None:
+    assert fuzz.fault(hostile_random.program(seed)) == ""

@@ -126,6 +126,48 @@ def test_they_are_shown(
     }
 
 
+def test_limits_are_told_with_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = "".join(f"    t{n} = t{n - 1} + t{n - 1}\n" for n in range(1, 21))
+    text = f'import torch\n\ndef f(x):\n    x.refine_names("N")\n    t0 = "a"\n{lines}'
+    found = counted(text, tmp_path)
+    assert {(limit.line, limit.function, limit.what) for limit in found.limits} == {
+        (22, "f", "length of a string")
+    }
+    main.main(["check", "--statistics"])
+    shown = capsys.readouterr().out.partition("Limits of the analysis were reached at\n")[2]
+    place = "model.py:22 in f"
+    assert shown == f"  1 x  length of a string  {place}: the value is unknown\n"
+    main.main(["check", "--statistics", "--output-format", "json"])
+    assert json.loads(capsys.readouterr().out)["statistics"]["limits"] == [
+        {
+            "what": "length of a string",
+            "times": 1,
+            "filename": "model.py",
+            "row": 22,
+            "function": "f",
+            "unjudged": "the value is unknown",
+        }
+    ]
+
+
+def test_limits_of_several_files_are_added_over_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "".join("    t = t + t\n" for n in range(20))
+    for n in range(3):
+        text = f'import torch\n\ndef f(x):\n    x.refine_names("N")\n    t = "a"\n{body}'
+        (tmp_path / f"model{n}.py").write_text(text)
+    entries = Walk().entries([str(tmp_path)])
+    first = project.check(entries, counting=True).statistics
+    assert first is not None
+    assert len(first.limits) == 3
+    monkeypatch.setattr(workers, "WORTH_IT", 0)
+    assert project.check(entries, jobs=2, counting=True).statistics == first
+
+
 def test_a_project_without_tensors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -414,12 +414,19 @@ class Calls:
         elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
             function
         )
-        if elsewhere or self.too_deep(function, call.frame) or not interpreter.budget.spend():
+        if elsewhere or self.too_deep(function, call.frame) or not self._spend():
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)
             interpreter.havoc_arguments(call, "names" if renames else "")
             return False
         return True
+
+    def _spend(self) -> bool:
+        """Whether the budget for following calls lets another be followed."""
+        if self.interpreter.budget.spend():
+            return True
+        self.interpreter.context.ledger.reach("steps of calls")
+        return False
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether the body may use names: by its identifiers, or because an argument has names."""
@@ -442,6 +449,7 @@ class Calls:
         # On unknown arguments every level of a recursion has the same outcome.
         recursion = 2 if budget.sparing else _RECURSION
         if circumstances.depth(frame) > (2 if budget.brief else budget.depth):
+            self.interpreter.context.ledger.reach("depth of calls")
             if around is not None:
                 around.is_cut = True
             return True

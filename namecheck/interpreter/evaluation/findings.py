@@ -207,6 +207,7 @@ class Reporter:
         if self._is_given_up:
             return
         self._is_given_up = meter.is_spent
+        self._file.statement = node if isinstance(node, ast.stmt) else None
         is_steps = isinstance(cause, Exhausted)
         self._context.ledger.reach("steps" if is_steps else "depth of the stack")
         what = (

@@ -144,6 +144,7 @@ class Recorder:
         self._keeps = applications
         self._applications: dict[ast.AST, Applications] = {}
         self._applied: set[ast.AST] = set()
+        self.limits: dict[tuple[str, Source, ast.stmt | None], int] = {}
 
     def _record(self, node: Node) -> Record:
         record = self._records.get(node)
@@ -215,6 +216,11 @@ class Recorder:
     def finding(self, node: Node, finding: Finding) -> None:
         """Record a contradiction at an expression."""
         self._record(node).findings.setdefault((finding.span, finding.code), finding)
+
+    def limit(self, what: str, source: Source, statement: ast.stmt | None) -> None:
+        """Record that a statement reaches a limit of the analysis."""
+        key = what, source, statement
+        self.limits[key] = self.limits.get(key, 0) + 1
 
     def records(self, source: Source) -> Iterator[tuple[Node, Record]]:
         """The expressions of a file that were evaluated, with their records."""

@@ -52,6 +52,8 @@ class Assembly:
         listeners: Iterable[Listener] = (),
     ) -> None:
         self.context = context
+        if context.recorder is not None:
+            context.ledger.on_limit = self._reach
         context.ledger.meter = Meter(source.text.count("\n"))
         self.findings = Findings()
         self.budget = Budget()
@@ -68,6 +70,11 @@ class Assembly:
         self._assemble_models()
         self._assemble_reporter()
         self._assemble_evaluation(make_imports)
+
+    def _reach(self, limit: str) -> None:
+        """Record a limit of the analysis at the statement that is being run."""
+        if self.context.recorder is not None:
+            self.context.recorder.limit(limit, self.file.source, self.file.statement)
 
     @property
     def source(self) -> Source:

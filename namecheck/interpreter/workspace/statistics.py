@@ -12,6 +12,7 @@ from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 from namecheck.interpreter.evaluation.observations import Recorder, join
 
 _BUILTINS: Final = frozenset(dir(builtins))
@@ -37,14 +38,31 @@ class Loss:
     line: int
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Limit:
+    """A limit of the analysis that code reaches: what was too much, and where.
+
+    `function` is empty at the top level of the file.
+    """
+
+    filename: str
+    line: int
+    function: str
+    what: str
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The tensor expressions of some files: how many have all names known, some, or none."""
+    """The tensor expressions of some files: how many have all names known, some, or none.
+
+    `limits` counts how often the code reaches each limit of the analysis.
+    """
 
     full: int = 0
     part: int = 0
     none: int = 0
     losses: Mapping[str, Loss] = field(default_factory=dict)
+    limits: Mapping[Limit, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -53,7 +71,9 @@ class Statistics:
 
     def joined(self, statistics: Statistics) -> Statistics:
         """The sum of both; a loss keeps the place of the first."""
-        losses = dict(self.losses)
+        losses, limits = dict(self.losses), dict(self.limits)
+        for limit, times in statistics.limits.items():
+            limits[limit] = limits.get(limit, 0) + times
         for word, loss in statistics.losses.items():
             known = losses.get(word, Loss(0, loss.filename, loss.line))
             losses[word] = Loss(known.times + loss.times, known.filename, known.line)
@@ -62,6 +82,7 @@ class Statistics:
             self.part + statistics.part,
             self.none + statistics.none,
             losses,
+            limits,
         )
 
     def worst(self, count: int) -> list[tuple[str, Loss]]:
@@ -92,7 +113,24 @@ def collect(recorder: Recorder, source: Source) -> Statistics:
             if word is not None:
                 loss = losses.get(word, Loss(0, source.filename, source.span(node).line))
                 losses[word] = Loss(loss.times + 1, loss.filename, loss.line)
-    return Statistics(full, len(tensors) - full - none, none, losses)
+    return Statistics(full, len(tensors) - full - none, none, losses, _limits(recorder))
+
+
+def _limits(recorder: Recorder) -> dict[Limit, int]:
+    """The limits that were reached, with the functions that the statements belong to."""
+    limits: dict[Limit, int] = {}
+    for (what, source, statement), times in recorder.limits.items():
+        line = 1 if statement is None else source.span(statement).line
+        functions = [
+            node
+            for node in nodes(source.tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        name = functions[-1].name if functions else ""  # the inner ones come last
+        limit = Limit(source.filename, line, name, what)
+        limits[limit] = limits.get(limit, 0) + times
+    return limits
 
 
 def _is_full(value: Any) -> bool:
