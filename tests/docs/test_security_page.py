@@ -29,6 +29,14 @@ def test_what_it_names_exists() -> None:
     assert f"{regular_files.largest() // 10**6} MB" in PAGE
 
 
+def test_the_action_and_the_hooks_run_no_module_of_the_checkout() -> None:
+    """They run in the folder of a stranger's repository, where -m looks for modules first."""
+    files = (".github/actions/namecheck/action.yml", ".pre-commit-hooks.yaml")
+    lines = [line for file in files for line in (ROOT / file).read_text("utf-8").splitlines()]
+    assert any(" -I -m " in line for line in lines)
+    assert [line for line in lines if " -m " in line and " -I -m " not in line] == []
+
+
 def test_no_page_runs_the_module_of_the_working_folder() -> None:
     for page in (*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         if page.name != "security.md":

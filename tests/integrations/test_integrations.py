@@ -187,11 +187,11 @@ def run_action(project: Path, tmp_path: Path, **inputs: str) -> ActionRun:
     path = programs(tmp_path / "bin")
     own = f'"{sys.executable}"'
     python = f"""#!/bin/sh
-if [ "$2" = venv ]; then
-  mkdir -p "$3/bin"
-  printf '#!/bin/sh\\necho "$@" >> "{path}/pip.txt"\\n' > "$3/bin/python"
-  printf '#!/bin/sh\\nexec {own} -m namecheck "$@"\\n' > "$3/bin/namecheck"
-  chmod +x "$3/bin/python" "$3/bin/namecheck"
+if [ "$3" = venv ]; then
+  mkdir -p "$4/bin"
+  printf '#!/bin/sh\\necho "$@" >> "{path}/pip.txt"\\n' > "$4/bin/python"
+  printf '#!/bin/sh\\nexec {own} -m namecheck "$@"\\n' > "$4/bin/namecheck"
+  chmod +x "$4/bin/python" "$4/bin/namecheck"
 fi
 """
     program(path / "python3", python)
