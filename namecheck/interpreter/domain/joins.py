@@ -218,6 +218,9 @@ def _picked(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -
         ]
         return replace(each, items=tuple(items))
     if isinstance(each, Union):
+        callables = (TorchModule, Instance)
+        if sum(isinstance(choice.value, callables) for choice in each.alternatives) > 1:
+            return store.ledger.fresh("layer")  # which of them is meant, the index does not say
         flat = tuple(choice.value for value in of for choice in alternatives(value))
         return Union(
             tuple(
@@ -314,7 +317,9 @@ class Joiner:
         if isinstance(a, DictValue) and isinstance(b, DictValue):
             return self._dicts(a, b)
         if isinstance(a, (TorchModule, Instance)) and are_copies(a, self.left, b, self.right):
-            return a  # the layers that a loop makes: one stands for all
+            # The layers that a loop makes: one stands for all.
+            self.left.ledger.several.add(a.address)
+            return a
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) or isinstance(b, Opaque):

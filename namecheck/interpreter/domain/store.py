@@ -70,6 +70,7 @@ class Ledger:
         "on_limit",
         "parameters",
         "recording",
+        "several",
         "subjects",
         "touched",
         "written",
@@ -92,6 +93,8 @@ class Ledger:
         self.attributes: dict[AttributeNames, tuple[str, ...]] = {}
         self.captured: set[int] = set()
         self.parameters: set[Hashable] = set()
+        # The modules that stand for several, see `joins.are_copies`.
+        self.several: set[Hashable] = set()
 
     def new(self) -> int:
         """A new number, which is a new address."""
@@ -118,7 +121,7 @@ class Ledger:
 
     def mark_alike(self, number: int, counterpart: int) -> None:
         """Give a number the properties of another: captured, a parameter, its attributes."""
-        for numbers in (self.captured, self.parameters):
+        for numbers in (self.captured, self.parameters, self.several):
             if number in numbers:
                 numbers.add(counterpart)
         names = self.attributes.get(AttributeNames(number))

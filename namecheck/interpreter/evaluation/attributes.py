@@ -404,6 +404,8 @@ class Attributes:
         if isinstance(target, External):
             module = self.interpreter.imports.environment(target.path, store)
             owner = owner if module is None else module.number
+        if owner in store.ledger.several and value != store.get((owner, name)):
+            value = self.interpreter.fresh("written")  # to one of several that it stands for
         if owner is not None:
             store.write((owner, name), self._unwritten(target, name, store), value)
 

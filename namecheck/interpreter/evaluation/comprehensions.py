@@ -13,8 +13,10 @@ from namecheck.interpreter.domain.values import (
     DictValue,
     Entries,
     Environment,
+    Instance,
     ListValue,
     Repeated,
+    TorchModule,
     Value,
 )
 from namecheck.interpreter.evaluation import narrowing
@@ -40,6 +42,9 @@ class Comprehensions:
             return self._dict_of(results, exact, store)
         values = tuple(value for _, value in results)
         kind = {ast.SetComp: "set", ast.ListComp: "list"}.get(type(comprehension), "iterator")
+        if not exact:
+            made = (value.address for value in values if isinstance(value, (Instance, TorchModule)))
+            store.ledger.several.update(made)  # one stands for as many as there are items
         content = values if exact else Repeated(joins.either(values, store))
         return ListValue(self.interpreter.new_address(), content, kind)
 
