@@ -6,7 +6,6 @@ import fcntl
 import os
 import pty
 import struct
-import subprocess
 import sys
 import termios
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from namecheck.core.findings import Span
 from namecheck.report.frame import Label, folded, frame, width_of
 from namecheck.report.painter import Painter
+from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
 GAPS: Final = (" ", "  ", "\t", " + ", "漢字", "é́", "\x1b", " " * 30, "x" * 50)
@@ -103,13 +103,12 @@ def test_on_a_terminal(tmp_path: Path, columns: int, flags: tuple[str, ...]) -> 
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     environment.pop("COLUMNS", None)
-    subprocess.run(
+    patience.run(
         [sys.executable, "-P", "-m", "namecheck", "check", "--no-cache", *flags, "a.py"],
+        60,
         cwd=tmp_path,
         stdout=theirs,
         env=environment,
-        timeout=60,
-        check=False,
     )
     os.close(theirs)
     output = b""
