@@ -166,7 +166,8 @@ def _read(names: Sequence[Any], call: str) -> tuple[Name, ...]:
     if names and not (_may_be_name(names[0]) or isinstance(names[0], Axis)):
         raise Contradiction(
             "NC114",
-            f"{call}(): argument 'names' (position 1) must be tuple of names, not tuple",
+            f"{call}(): argument 'names' (position 1) must be tuple of names, but found element of "
+            f"type {type(names[0]).__name__} at pos 0",
             error="TypeError",
             help="Give the names one by one, as strings or None.",
         )

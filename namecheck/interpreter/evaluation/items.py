@@ -146,7 +146,7 @@ class Items:
         for key, entry in content.items:
             if key == index:
                 return entry
-        if isinstance(index, Const):
+        if _is_constant(index):
             if dict_value.factory is not None and content.rest is None:
                 made = self._made(dict_value.factory, node, store, frame)
                 joins.write(dict_value, store, Entries((*content.items, (index, made)), None))
@@ -357,6 +357,13 @@ class Items:
         if own is not None:
             return self.iterate(own, node, store, frame, whole=whole)
         return Repeated(self.interpreter.fresh("item"))
+
+
+def _is_constant(index: Value) -> bool:
+    """Whether a key is a constant, or a tuple of constants: it equals no other one."""
+    if isinstance(index, TupleValue):
+        return all(map(_is_constant, index.items))
+    return isinstance(index, Const)
 
 
 def _lacks(dict_value: DictValue, index: Value, store: Store) -> bool:

@@ -351,6 +351,10 @@ class Statements:
                 self.bind_name(
                     target.id, self.interpreter.fresh("deleted"), store, frame.environment
                 )
+            elif isinstance(target, ast.Attribute):
+                receiver = self.interpreter.evaluate(target.value, store, frame)
+                deleted = self.interpreter.fresh("deleted")
+                self.interpreter.set_attribute(receiver, Const(target.attr), deleted, store)
             elif isinstance(target, ast.Subscript):
                 self._delete_item(target, store, frame)
 
