@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-_COMMENT: Final = re.compile(r"#\s*type:\s*(?!ignore\b)[^\n]*[\"']")
+_COMMENT: Final = re.compile(r"#\s*type:(?!\s*ignore\b)[^\n]*[\"']")
 _BODIES: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
