@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core import regular_files
-from namecheck.core.regular_files import reason_of
+from namecheck.core.regular_files import is_inside, reason_of
 
 _ENDING: Final = [
     getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)
@@ -58,12 +58,15 @@ def change(location: str, old_data: bytes, data: bytes, *, linked: bool = False)
     return path
 
 
-def save(path: str, data: bytes) -> None:
-    """Write a file that the user named, which may be new; raises `CannotWrite`.
+def save(path: str, data: bytes, project: str | None = None) -> None:
+    """Write a file, which may be new; raises `CannotWrite`.
 
+    A file that the user did not name is one of a `project`: no link leads out of its folder.
     The mode of an existing file, where possible its owner, and symbolic links are preserved. Pipes
     and devices, such as ``/dev/stdout``, are written to.
     """
+    if project is not None and not is_inside(path, project):
+        raise CannotWrite(f"{path}: it leads out of the project, to {os.path.realpath(path)}")
     real = os.path.realpath(path) if os.path.isfile(path) else path
     try:
         status = os.stat(real) if os.path.exists(real) else None

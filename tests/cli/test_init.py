@@ -159,3 +159,19 @@ def test_it_is_run_from_below(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     assert status == 0
     assert f"{Path('../pyproject.toml')} has these settings now:" in out
     assert "reports 1 finding in 1 file: 1 NC101" in out
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_link_out_of_the_project_is_not_written_through(
+    run: Run, tmp_path: Path, exists: bool
+) -> None:
+    outside = tmp_path.parent / f"outside-{tmp_path.name}.toml"
+    if exists:
+        outside.write_text("[x]\n")
+    Path("pyproject.toml").unlink(missing_ok=True)
+    Path("pyproject.toml").symlink_to(outside)
+    status, _, err = run("init")
+    assert status == 2
+    assert "leads out of the project" in err
+    assert outside.exists() is exists
+    assert not exists or outside.read_text() == "[x]\n"

@@ -55,7 +55,8 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         accepted = [*identities(own, reader({}), roots.path).values()]
     try:
-        save(file, baseline.text(accepted).encode("utf-8", "backslashreplace"))
+        data = baseline.text(accepted).encode("utf-8", "backslashreplace")
+        save(file, data, settings.root)
     except CannotWrite as error:
         raise Usage(f"not written: {error}") from error
     new = 0 if arguments.prune else len(comparison.findings)

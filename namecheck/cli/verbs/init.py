@@ -49,7 +49,7 @@ def _run(arguments: argparse.Namespace) -> int:
             print(f"{path} would have:\n\n{section}")
         else:
             try:
-                save(path, data)
+                save(path, data, root)
             except CannotWrite as error:
                 raise Usage(f"not written: {error}") from error
             print(f"{path} has these settings now:\n\n{section}")
