@@ -25,7 +25,7 @@ from tests import hostile_random
 
 _SECONDS: Final = 20
 # How many programs hypothesmith draws from one seed.
-_BATCH: Final = 500
+_BATCH: Final = 200
 _TENSORS: Final = 'import torch\nA = torch.zeros(2, 3, names=("N", "C"))\n'
 
 
@@ -66,28 +66,32 @@ def hostile_programs(seed: int) -> Iterator[str]:
 
 def grammar_programs(seed: int) -> Iterator[str]:
     """Programs of Python's grammar, with a tensor before them."""
+    while True:
+        yield from (_TENSORS + text for text in _drawn(seed))
+        seed += 1
+
+
+def _drawn(seed: int) -> list[str]:
+    """The programs that hypothesmith draws from one seed."""
     import hypothesis
 
     hypothesmith: Any = importlib.import_module("hypothesmith")  # only this kind needs it
+    texts: list[str] = []
 
-    while True:
-        batch: list[str] = []
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=_BATCH,
+        deadline=None,
+        database=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(hypothesmith.from_grammar() | hypothesmith.from_node())
+    def draw(text: str) -> None:
+        texts.append(text)
 
-        @hypothesis.seed(seed)
-        @hypothesis.settings(
-            max_examples=_BATCH,
-            deadline=None,
-            database=None,
-            phases=[hypothesis.Phase.generate],
-            suppress_health_check=list(hypothesis.HealthCheck),
-        )
-        @hypothesis.given(hypothesmith.from_grammar() | hypothesmith.from_node())
-        def draw(text: str, batch: list[str] = batch) -> None:
-            batch.append(text)
-
-        draw()
-        yield from (_TENSORS + text for text in batch)
-        seed += 1
+    draw()
+    return texts
 
 
 def run(programs: Iterator[str], count: int, until: float, folder: Path | None = None) -> int:

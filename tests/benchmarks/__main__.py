@@ -18,10 +18,11 @@ o  generated projects of 1,000 to 100,000 lines: whether the cost of a line stay
 p  hostile programs, each under limits of time and memory
 q  lines per second and runs of function bodies in the projects under ``--project FOLDER``
 r  one file: an empty one, and one of 300 annotated lines
+s  hostile programs in four sizes each
 
 Both sides run in turns, and the output is the median of the ratios of neighbouring runs, in
-processor time. ``--only WORD`` selects some of the programs of p. It needs an environment with
-namecheck and ruff installed, and installs the other tools by pip into a folder that ``--keep``
+processor time. ``--only WORD`` selects some of the programs of p and s. It needs an environment
+with namecheck and ruff installed, and installs the other tools by pip into a folder that ``--keep``
 preserves.
 """
 
@@ -41,7 +42,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import hostile, linear, plugin, projects, real_projects, starts
+from tests.benchmarks import growth, hostile, linear, plugin, projects, real_projects, starts
 from tests.benchmarks.processes import (
     Run,
     check,
@@ -226,7 +227,7 @@ def main() -> None:
     parser.add_argument("which", nargs="*", metavar="LETTER")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each side (default: 5)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for what is fetched")
-    parser.add_argument("--only", default="", metavar="WORD", help="programs of p with this word")
+    parser.add_argument("--only", default="", metavar="WORD", help="programs with this word")
     parser.add_argument(
         "--project", action="append", type=Path, metavar="FOLDER", help="an unpacked package, for q"
     )
@@ -236,6 +237,7 @@ def main() -> None:
         "p": lambda folder, rounds: hostile.run(folder, options.only),
         "q": lambda folder, rounds: real_projects.run(options.project or []),
         "r": starts.one_file,
+        "s": lambda folder, rounds: growth.run(folder, options.only),
     }
     if unknown := set(options.which) - set(benchmarks):
         parser.error(f"there is no benchmark {min(unknown)!r}")

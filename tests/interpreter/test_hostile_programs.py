@@ -73,3 +73,22 @@ def test_a_line_that_fails_when_it_runs_is_analysed(line: str) -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_a_random_program_makes_no_fault(seed: int) -> None:
     assert fuzz.fault(hostile_random.program(seed)) == ""
+
+
+# As `tests.fuzz` has found it, cut down: it has not to make sense.
+CAUGHT_UP = """
+class Node(torch.nn.Module):
+        return self.a[index], self.b[index]
+def f0(a, b, c, d, e):
+  while (twice(None)):
+    while True:
+     if e:
+      match (str((A(e))).join([(sorted([b, None, b])), (sorted([b, None, b]))])):
+       case [a, *c]:
+         return (Node((Pair(e, e)), (Pair(d, A)._replace(a=A))))
+     c = ({**2, 'm': (torch.nn.Sequential(c, d))})
+"""
+
+
+def test_a_picked_list_is_read_under_other_layers() -> None:
+    assert fuzz.fault(CAUGHT_UP) == ""

@@ -18,6 +18,7 @@ from namecheck.interpreter.domain.joins import (
     held,
     items,
 )
+from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.store import Store, changed_keys
@@ -78,13 +79,19 @@ def merge(
             if shared is not None or base.get(key) is not None:
                 merged[key] = shared
         elif isinstance(key, Written):
-            merged[key] = max(number for number in contents if number is not _MISSING)
+            # A read of a picked container writes what it has caught up with, perhaps to a layer
+            # under others that are alive: these do not see it.
+            numbers = [number for number in contents if number is not _MISSING]
+            if numbers:
+                merged[key] = max(numbers)
         else:
             if isinstance(key, Picked):
                 pairs = zip(contents, stores, strict=True)
                 contents = [c if c is _MISSING else caught_up(key, c, s) for c, s in pairs]
                 picked.append(key)
-            merged[key] = _joined(contents, chain)
+            content = _joined(contents, chain)
+            if content is not _MISSING:
+                merged[key] = content
     merged.update((Written(address), now) for address in picked)
     return merged
 
@@ -142,6 +149,7 @@ def at_any_time(
         joined = base.get(key, _MISSING)
         if joined is _MISSING:
             joined = base.initial(key, _MISSING)
+        base.ledger.meter.spend(4 * EXPRESSION * len(contents))
         for content in contents:
             joined = content if joined is _MISSING else joiner.cell(joined, content)
         if key in mutable and not isinstance(key, Picked):

@@ -21,12 +21,26 @@ if TYPE_CHECKING:
 _TORCH: Final = "torch"
 
 
-def are_possible(interpreter: Interpreter, frame: Frame) -> bool:
-    """Whether torch may have been patched where the code of a frame runs."""
-    files = {source.filename: source for source in interpreter.context.files.sources.values()}
-    if any(_writes_to_torch(node) for source in files.values() for node in nodes(source.tree)):
-        return True
-    return _imports_unknown(interpreter, interpreter.context.source_of(frame.environment), set())
+class Patches:
+    """What the files of an analysis may have patched; each file is looked at once."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self._writes: dict[ast.AST, bool] = {}
+        self._unknown: dict[str, bool] = {}
+
+    def are_possible(self, frame: Frame) -> bool:
+        """Whether torch may have been patched where the code of a frame runs."""
+        interpreter = self.interpreter
+        for tree in list(interpreter.context.files.sources):
+            if tree not in self._writes:
+                self._writes[tree] = any(map(_writes_to_torch, nodes(tree)))
+        if True in self._writes.values():
+            return True
+        source = interpreter.context.source_of(frame.environment)
+        if source.filename not in self._unknown:
+            self._unknown[source.filename] = _imports_unknown(interpreter, source, set())
+        return self._unknown[source.filename]
 
 
 def _imports_unknown(interpreter: Interpreter, source: Source, visited: set[str]) -> bool:

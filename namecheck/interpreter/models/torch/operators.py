@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import operators
 from namecheck.core import devices, dtypes
@@ -38,6 +38,9 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
 from namecheck.interpreter.models.torch import conversion, origins
 
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.patches import Patches
+
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
 # Contradictions that no run shows: like lints, they are reported of likely dims, too.
 _PATTERNS: Final = frozenset({"NC115"})
@@ -52,6 +55,7 @@ class TorchOperators:
         self.interpreter = interpreter
         self.lower = conversion.lower
         self.promote = conversion.promote
+        self._patches: Patches | None = None
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -224,7 +228,9 @@ class TorchOperators:
             patches,  # for an error that hardly any file has
         )
 
-        return not patches.are_possible(self.interpreter, frame)
+        if self._patches is None:
+            self._patches = patches.Patches(self.interpreter)
+        return not self._patches.are_possible(frame)
 
     def _report(
         self,
