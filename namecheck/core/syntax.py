@@ -162,6 +162,22 @@ _NAMES: Final = rb"names\s*=|names[\"']"
 _OPENED: Final = rb"[(,]\s*\Z"
 
 
+_SHAPES: Final = (b".shape", b".size(")
+_UNPACKING: Final = (
+    rb"(?m)^[ \t]*\(?\w+(?:\s*,\s*\w+)*\s*,?\s*\)?\s*=\s*"
+    rb"[\w.\[\]()]+\.(?:shape|size\(\))"
+)
+
+
+def unpacks_sizes(data: bytes) -> bool:
+    """Whether a file that imports torch unpacks the sizes of something: ``b, c = x.shape``."""
+    return (
+        any(word in data for word in _SHAPES)
+        and imports_torch(data)
+        and re.search(_UNPACKING, data) is not None
+    )
+
+
 def names_something(data: bytes) -> bool:
     """Whether a file can give a name to a dimension; a file that cannot needs no analysis.
 

@@ -168,7 +168,9 @@ def tasks_of(entries: Sequence[Entry], files: ProjectFiles) -> list[Task]:
     """The tasks of a run, one a file."""
     walked = sum(entry.size for entry in entries if not entry.explicit)
     scans = {
-        entry.location: scan(entry.location, files.read(entry.location), files)
+        entry.location: scan(
+            entry.location, files.read(entry.location), files, entry.settings.names_dims
+        )
         for entry in entries
         if entry.explicit or walked < FOLLOWED_TREE
     }
@@ -182,7 +184,7 @@ def check_text(data: bytes, filename: str, settings: Settings) -> Result:
 
     entry = Entry(filename, os.path.abspath(filename), settings)
     files = ProjectFiles()
-    scans = {entry.location: scan(entry.location, data, files)}
+    scans = {entry.location: scan(entry.location, data, files, settings.names_dims)}
     leads = entry.location in leading(scans, files)
     outcome = Checker().text(data, entry.location, settings, True, leads)
     findings = Gathering([entry], [outcome]).findings()

@@ -413,7 +413,15 @@ def _settings(settings: Settings) -> bytes:
     removed = repr(settings.removed_api)
     followed = repr(regular_files.largest())
     tables = (text for _, text in settings.operator_tables())
-    values = settings.semantics.value, settings.attributes, removed, followed, python, *tables
+    values = (
+        settings.semantics.value,
+        settings.attributes,
+        settings.evidence,
+        removed,
+        followed,
+        python,
+        *tables,
+    )
     return digest(engine(), *(word.encode("utf-8", "replace") for word in values))
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core import syntax
+from namecheck.core.evidence import Evidence
 from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
 from namecheck.core.garbage import seldom_collected
@@ -66,7 +67,7 @@ class Checker:
         self._recorder = _recorder() if self._counting else None
         self._files = ProjectFiles(self._overlay, self._reads, self._disk)
         self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
-        self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool], Workspace] = {}
+        self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool, str], Workspace] = {}
 
     def file(self, entry: Entry, parses: bool, leads: bool) -> Outcome:
         """Check one file.
@@ -92,7 +93,7 @@ class Checker:
         """Check the contents of one file."""
         if is_silent(data, parses, leads, settings):
             return Outcome(parsed=False)
-        analysed = leads or syntax.names_something(data)
+        analysed = leads or settings.names_dims(data)
         computes = settings.checks_all and syntax.imports_torch(data)
         try:
             source = self._files.known(location) or syntax.parse(data, location)
@@ -142,7 +143,7 @@ class Checker:
         return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in places))
 
     def _workspace_of(self, settings: Settings) -> Workspace:
-        key = settings.semantics, settings.extend_operators, settings.removed_api
+        key = settings.semantics, settings.extend_operators, settings.removed_api, settings.evidence
         workspace = self._workspaces.get(key)
         if workspace is None:
             from namecheck.interpreter.workspace.analysis import new_workspace
@@ -154,6 +155,7 @@ class Checker:
                 None,
                 self._recorder,
                 removed_api=settings.removed_api,
+                evidence=Evidence(settings.evidence),
             )
             self._workspaces[key] = workspace
         return workspace
@@ -171,7 +173,7 @@ def is_silent(data: bytes, parses: bool, leads: bool, settings: Settings) -> boo
         leads
         or parses
         or b"namecheck:" in data
-        or syntax.names_something(data)
+        or settings.names_dims(data)
         or (settings.checks_all and syntax.imports_torch(data))
     )
 

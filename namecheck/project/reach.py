@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass
@@ -17,11 +17,16 @@ class Scan:
     imported: frozenset[str] = frozenset()
 
 
-def scan(location: str, data: bytes | None, files: ProjectFiles) -> Scan:
+def scan(
+    location: str,
+    data: bytes | None,
+    files: ProjectFiles,
+    names_dims: Callable[[bytes], bool] = syntax.names_something,
+) -> Scan:
     """Scan a file for names of dimensions and imports, before it is parsed."""
     if data is None:
         return Scan()
-    return Scan(syntax.names_something(data), files.imported(location, data))
+    return Scan(names_dims(data), files.imported(location, data))
 
 
 def leading(scans: dict[str, Scan], files: ProjectFiles) -> set[str]:

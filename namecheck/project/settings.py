@@ -14,8 +14,9 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.core import findings, regular_files
+from namecheck.core import findings, regular_files, syntax
 from namecheck.core.dataclasses import dataclass, field, replace
+from namecheck.core.evidence import Evidence
 from namecheck.core.regular_files import reason_of
 from namecheck.core.semantics import Semantics
 from namecheck.report import formats
@@ -29,6 +30,7 @@ LARGEST_SETTINGS: Final = 1_000_000
 COLORS: Final = ("auto", "always", "never")
 SYNTAX: Final = ("auto", "all", "named")
 ATTRIBUTES: Final = ("named", "all")
+EVIDENCE: Final = tuple(evidence.value for evidence in Evidence)
 ALWAYS_EXCLUDED: Final = (
     ".*",
     "__pycache__",
@@ -54,7 +56,8 @@ class Settings:
     `root` is the directory that patterns and paths are relative to. `syntax` says which files
     without dimension names are parsed: all of them, none (``named``), or (``auto``) all but those
     of very large trees. `attributes` says which files are checked for dtypes and other attributes:
-    those that name dimensions (``named``), or ``all`` that import torch. `torch` is the required
+    those that name dimensions (``named``), or ``all`` that import torch. `evidence` says what names
+    dimensions: declarations, or also unpacked sizes (``observed``). `torch` is the required
     torch (``>=2.13``), by default that of the project's dependencies. `baseline` is the file of the
     findings that are accepted for now. Files of more bytes than `max_file_size` are not checked.
     `tables` has the texts of `extend_operators`, each with its file, on a machine that does not
@@ -73,6 +76,7 @@ class Settings:
     color: str = "auto"
     syntax: str = "auto"
     attributes: str = "named"
+    evidence: str = "declared"
     cache_dir: str | None = None
     baseline: str | None = None
     torch: str = ""
@@ -88,6 +92,15 @@ class Settings:
     def checks_all(self) -> bool:
         """Whether the attributes of all files that import torch are checked."""
         return self.attributes == "all"
+
+    @property
+    def observes(self) -> bool:
+        """Whether reading the sizes of a tensor names its dimensions."""
+        return self.evidence == Evidence.OBSERVED.value
+
+    def names_dims(self, data: bytes) -> bool:
+        """Whether a file can name a dimension."""
+        return syntax.names_something(data) or (self.observes and syntax.unpacks_sizes(data))
 
     @cached_property
     def selected(self) -> frozenset[str]:
@@ -446,6 +459,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "color": _choice(COLORS),
     "syntax": _choice(SYNTAX),
     "attributes": _choice(ATTRIBUTES),
+    "evidence": _choice(EVIDENCE),
     "cache-dir": _string,
     "baseline": _string,
     "torch": _versions,

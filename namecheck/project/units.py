@@ -210,14 +210,21 @@ def _task_of(location: str, settings: Settings, modes: Sequence[Any]) -> Task:
 def _settings_record(settings: Settings) -> list[Any]:
     """The settings that an outcome depends on."""
     tables = settings.operator_tables()
-    return [settings.semantics.value, settings.attributes, settings.torch, tables]
+    return [
+        settings.semantics.value,
+        settings.attributes,
+        settings.evidence,
+        settings.torch,
+        tables,
+    ]
 
 
 def _settings_of(record: list[Any]) -> Settings:
-    semantics, attributes, torch, tables = record
+    semantics, attributes, evidence, torch, tables = record
     return Settings(
         semantics=Semantics(semantics),
         attributes=attributes,
+        evidence=evidence,
         torch=torch,
         extend_operators=tuple(file for file, _ in tables),
         tables=tuple((file, text) for file, text in tables),

@@ -27,6 +27,7 @@ from namecheck.core.dims import (
     product,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import Sizes
 from namecheck.rules.dim_map import joined, show_sizes, without_right
@@ -152,7 +153,13 @@ def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
     A size of -1 takes the rest of the elements where that is unknown.
     """
     parts = [part for dim in dims for part in _parts(dim)]
-    _check_order(parts, sizes)
+    try:
+        _check_order(parts, sizes)
+    except Contradiction:
+        if not any(map(_is_padded, sizes)):
+            raise
+        # The rows are cut anew on purpose, as for relative positions.
+        return [Dim(UNKNOWN, UNKNOWN if size == -1 else size) for size in sizes]
     front, inner, left = _matched(parts, sizes)
     back, inner, left = _matched(inner[::-1], left[::-1], backwards=True)
     middle = _guessed(inner[::-1], left[::-1])
@@ -278,6 +285,11 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
         right = after[target + 1] / before[place + 1]
         if not (left.is_whole and right.is_whole):
             raise _scrambled(str(naming.word(part.dim.name)), parts, sizes)
+
+
+def _is_padded(size: Size) -> bool:
+    """Whether a size is a symbolic one and a few more: ``L+1``."""
+    return isinstance(size, Expression) and any(not monomial for monomial, _ in size.terms)
 
 
 def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:

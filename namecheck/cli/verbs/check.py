@@ -73,6 +73,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "a dimension (named, the default), or all that import torch",
     )
     parser.add_argument(
+        "--evidence",
+        choices=("declared", "observed"),
+        help="what names a dimension: declarations (declared, the default), or also the variables "
+        "of `B, T, C = x.shape` (observed; it finds mistakes in plain code, and is being tried)",
+    )
+    parser.add_argument(
         "-j",
         "--jobs",
         type=_jobs,
@@ -321,6 +327,7 @@ def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
         output_format=arguments.output_format,
         syntax=arguments.syntax,
         attributes=arguments.attributes,
+        evidence=arguments.evidence,
     )
     if arguments.no_baseline:
         settings = replace(settings, baseline=None)

@@ -10,6 +10,7 @@ from typing import Final
 from namecheck import operators
 from namecheck.core import dtypes, layouts
 from namecheck.core.dataclasses import replace
+from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
@@ -149,7 +150,7 @@ class Attributes:
         if narrowing.is_tensor(opaque, store):
             tensor = self.interpreter.torch.promote(opaque, store)
             return self._of_tensor(tensor, name, node, store, frame)
-        if self.interpreter.torch.of_tensors_only(name):
+        if self.interpreter.torch.of_tensors_only(name) or self._is_of_tensors(name, frame):
             return TorchMethod(name, self.interpreter.torch.promote(opaque, store))
         if opaque.link is not None and name in CHANGING:
             self.interpreter.havoc_containers(opaque.link.origins, store)
@@ -157,6 +158,14 @@ class Attributes:
             case Attribute(Instance() as owner, "__dict__") if name in CHANGING:
                 self.forget(owner, store)
         return Opaque(Attribute(opaque.key, name))
+
+    def _is_of_tensors(self, name: str, frame: Frame) -> bool:
+        """Whether the code itself tells that what has a method of this name is a tensor."""
+        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+            return False
+        from namecheck.interpreter.evaluation import observed_axes  # only where it is asked for
+
+        return observed_axes.is_of_tensors(name, frame)
 
     def _of_tensor(
         self, tensor_value: TensorValue, name: str, node: Node, store: Store, frame: Frame

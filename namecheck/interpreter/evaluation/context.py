@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.dims import Dims
+from namecheck.core.evidence import Evidence
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.reachability import Stretch
@@ -63,7 +64,7 @@ class Context:
     `rows` is the table of operators, `files` has the facts about the files. A `recorder` receives
     the value of every expression. `ledger` numbers the objects that the analysis makes, and
     `numbering` finds these numbers in values. `inferences` caches the answers of the rules, also
-    for further analyses with the same table and semantics.
+    for further analyses with the same table and semantics. `evidence` says what names dims.
     """
 
     semantics: Semantics
@@ -73,6 +74,7 @@ class Context:
     numbering: Numbering
     recorder: Recorder | None
     inferences: Inferences
+    evidence: Evidence = Evidence.DECLARED
 
     def source_of(self, environment: Environment) -> Source:
         """The file that has the code of an environment."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
@@ -255,6 +256,10 @@ class Statements:
         return [store]
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
+        if self.interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.evaluation import observed_axes  # only where asked for
+
+            observed_axes.observe(self.interpreter, assignment, store, frame)
         value = self.interpreter.evaluate(assignment.value, store, frame)
         if not isinstance(value, Union):
             for target in assignment.targets:

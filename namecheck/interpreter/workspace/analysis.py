@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from namecheck import lints, operators
 from namecheck.core.call_stack import deeply
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.evidence import Evidence
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
@@ -103,6 +104,7 @@ def new_workspace(
     recorder: Recorder | None = None,
     *,
     removed_api: bool = False,
+    evidence: Evidence = Evidence.DECLARED,
 ) -> Workspace:
     """The files of a project, none of them run yet.
 
@@ -110,7 +112,7 @@ def new_workspace(
     """
     table = operators.table() if rows is None else rows
     chosen = [lint for lint in lints.discovered() if removed_api or not lint.on_request]
-    return Workspace(files, semantics, table, inferences, recorder, chosen)
+    return Workspace(files, semantics, table, inferences, recorder, chosen, evidence)
 
 
 def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:

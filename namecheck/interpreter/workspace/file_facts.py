@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.workspace import relevance
@@ -18,17 +19,19 @@ class FileFacts:
     """Facts about the files of an analysis.
 
     `names_dims` says whether a file names dimensions, `imported_words` has the words that it
-    imports from files that do.
+    imports from files that do. With observed `evidence`, reading sizes names dimensions.
     """
 
     def __init__(
         self,
         names_dims: Callable[[Source], bool] = lambda source: True,
         imported_words: Callable[[Source], frozenset[str]] = lambda source: frozenset(),
+        evidence: Evidence = Evidence.DECLARED,
     ) -> None:
         self.names_dims = names_dims
         self.sources: dict[ast.AST, Source] = {}
         self._imported_words = imported_words
+        self._evidence = evidence
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
         self._relevant: dict[ast.AST, frozenset[ast.AST]] = {}
         self._renames: dict[ast.AST, bool] = {}
@@ -50,6 +53,8 @@ class FileFacts:
             words = self._imported_words(source)
             if self.names_dims(source):
                 words |= relevance.naming_words()
+                if self._evidence is Evidence.OBSERVED:
+                    words |= relevance.SIZES
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant
         return node in relevant

@@ -19,6 +19,8 @@ from namecheck.core.syntax import Source
 from namecheck.core.trees import add_children, children, nodes
 from namecheck.operators.shipped import column
 
+SIZES: Final = frozenset({"shape", "size"})
+"""The words that read the sizes of a tensor."""
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 

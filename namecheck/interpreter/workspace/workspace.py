@@ -15,7 +15,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 
+from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.evidence import Evidence
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.cells import Fact
@@ -136,14 +138,16 @@ class Workspace:
         inferences: Inferences | None = None,
         recorder: Recorder | None = None,
         lints: Sequence[type[Listener]] = (),
+        evidence: Evidence = Evidence.DECLARED,
     ) -> None:
         self.files = files
-        self.facts = FileFacts(self._names, self._imported_words)
+        self.facts = FileFacts(self._names, self._imported_words, evidence)
         self._semantics = semantics
         self._rows = rows
         self._inferences: Inferences = {} if inferences is None else inferences
         self._recorder = recorder
         self._lints = lints
+        self._evidence = evidence
         self._ground: dict[Hashable, Any] = {}
         self._blocks = itertools.count()
         self._modules: dict[str, Module | None] = {}
@@ -224,7 +228,10 @@ class Workspace:
         return self._locations.get(source.tree, source.filename)
 
     def _names(self, source: Source) -> bool:
-        return self.files.matters(self._location(source))
+        return self.files.matters(self._location(source)) or (
+            self._evidence is Evidence.OBSERVED
+            and syntax.unpacks_sizes(source.text.encode("utf-8", "replace"))
+        )
 
     def _imported_words(self, source: Source) -> frozenset[str]:
         """The words under which a file imports from modules that name dimensions."""
@@ -307,9 +314,7 @@ class Workspace:
         self._running[location] = module
         try:
             with self._used_by(module.uses):
-                module.program.load(
-                    self.files.name(location), sparing=not self.files.matters(location)
-                )
+                module.program.load(self.files.name(location), sparing=not self._names(source))
         finally:
             del self._running[location]
         self._add_to_ground(module.program)
@@ -325,6 +330,7 @@ class Workspace:
             Numbering(ledger.block),
             self._recorder if not self._running else None,
             self._inferences,
+            self._evidence,
         )
         return Assembly(
             source,

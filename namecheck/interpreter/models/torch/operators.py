@@ -11,6 +11,7 @@ from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.dtypes import Defaults
+from namecheck.core.evidence import Evidence
 from namecheck.core.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression
@@ -41,6 +42,8 @@ from namecheck.interpreter.models.torch import conversion, origins
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.patches import Patches
 
+# The operators whose arguments after the first are sizes.
+_OF_SIZES: Final = frozenset({"reshape", "view"})
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
 # Contradictions that no run shows: like lints, they are reported of likely dims, too.
 _PATTERNS: Final = frozenset({"NC115"})
@@ -119,6 +122,9 @@ class TorchOperators:
             name: follow(value, self.lower(value, store), store, frame)
             for name, value in keyword_values.items()
         }
+        if interpreter.context.evidence is Evidence.OBSERVED and row_key in _OF_SIZES:
+            sizes = zip(args[1:], lowered[1:], strict=True)
+            lowered = [lowered[0], *(_as_size(arg, value) for arg, value in sizes)]
         inputs = (*lowered, *lowered_keywords.values())
         informed = all(map(_is_known, inputs))
         likely = None
@@ -490,6 +496,16 @@ def _sizes_fit(inputs: Sequence[Any]) -> bool:
     """Whether no size of several tensors is unknown, so that it might not fit the others."""
     several = sum(isinstance(operand, (Tensor, tuple, list)) for operand in inputs) > 1
     return not several or all(map(_is_sized, inputs))
+
+
+def _as_size(arg: Value, lowered: Any) -> Any:
+    """An argument that is a size; the symbol of a number that comes from elsewhere."""
+    if lowered is not UNKNOWN:
+        return lowered
+    from namecheck.interpreter.domain import size_symbols  # only where it is asked for
+
+    size = size_symbols.symbolic(arg)
+    return UNKNOWN if size is None else size
 
 
 def _is_known(operand: Any) -> bool:

@@ -1,0 +1,69 @@
+"""Sizes that come from elsewhere, as symbols: ``self.n_head``, an ``int`` parameter, ``C // h``.
+
+A number that is used as a size is an int above 0, or the call fails. The same number has the same
+symbol: a parameter is told by its environment, an attribute by its object.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from namecheck.core import names as naming
+from namecheck.core.sizes import Known, symbol
+from namecheck.interpreter.domain.provenance import Attribute, Operation, Parameter, SizeOf
+from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
+
+_ARITHMETIC: Final[dict[str, Callable[[Known, Known], Known]]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "FloorDiv": operator.floordiv,
+}
+_DEEPEST: Final = 8
+
+
+def symbolic(value: Value) -> Known | None:
+    """A value that is used as a size; None where nothing identifies it."""
+    if isinstance(value, Const):
+        return value.value if type(value.value) is int else None
+    if not isinstance(value, Opaque) or value.kind not in (None, "int"):
+        return None
+    return _of_key(value.key, 0)
+
+
+def _of_key(key: object, depth: int) -> Known | None:
+    if isinstance(key, Const):
+        return symbolic(key)
+    if not isinstance(key, Key) or depth > _DEEPEST:
+        return None
+    match key.provenance:
+        case SizeOf(size):
+            return size
+        case Parameter(number, word) if word:
+            return symbol(naming.scoped(word, number))
+        case Attribute(int() as address, word):
+            return symbol(naming.scoped(word, address))
+        case Attribute(Key() as owner, word):
+            path = _path(owner, depth + 1)
+            return None if path is None else symbol(naming.scoped(f"{path[0]}.{word}", path[1]))
+        case Operation(name, (left, right)) if name in _ARITHMETIC:
+            sizes = _of_key(left, depth + 1), _of_key(right, depth + 1)
+            if sizes[0] is None or sizes[1] is None or (name == "FloorDiv" and sizes[1] == 0):
+                return None
+            return _ARITHMETIC[name](sizes[0], sizes[1])
+    return None
+
+
+def _path(owner: Key, depth: int) -> tuple[str, int] | None:
+    """The words that lead to an unknown object, and the number of what they start from."""
+    match owner.provenance:
+        case Parameter(number, word) if word:
+            return word, number
+        case Attribute(int() as address, word):
+            return word, address
+        case Attribute(Key() as outer, word) if depth <= _DEEPEST:
+            path = _path(outer, depth + 1)
+            return None if path is None else (f"{path[0]}.{word}", path[1])
+    return None
