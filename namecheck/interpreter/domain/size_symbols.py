@@ -33,12 +33,12 @@ def symbolic(value: Value) -> Known | None:
     return _of_key(value.key, 0)
 
 
-def _of_key(key: object, depth: int) -> Known | None:
-    if isinstance(key, Const):
-        return symbolic(key)
-    if not isinstance(key, Key) or depth > _DEEPEST:
+def _of_key(part: object, depth: int) -> Known | None:
+    if isinstance(part, Const):
+        return symbolic(part)
+    if not isinstance(part, Key) or depth > _DEEPEST:
         return None
-    match key.provenance:
+    match part.provenance:
         case SizeOf(size):
             return size
         case Parameter(number, word) if word:
@@ -56,9 +56,9 @@ def _of_key(key: object, depth: int) -> Known | None:
     return None
 
 
-def _path(owner: Key, depth: int) -> tuple[str, int] | None:
+def _path(key: Key, depth: int) -> tuple[str, int] | None:
     """The words that lead to an unknown object, and the number of what they start from."""
-    match owner.provenance:
+    match key.provenance:
         case Parameter(number, word) if word:
             return word, number
         case Attribute(int() as address, word):

@@ -267,6 +267,9 @@ class Interpreter(Protocol):
     def bind(self, target_node: Node, value: Value, store: Store, frame: Frame) -> None:
         """Assign a value to a target."""
 
+    def declare(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> None:
+        """Note an annotation without a value: it declares what is assigned later."""
+
     def bind_name(self, name: str, value: Value, store: Store, environment: Environment) -> None:
         """Assign a value to a variable of the scope that it belongs to."""
 

@@ -81,12 +81,13 @@ def _subject_of(expression: ast.expr) -> ast.Name | ast.Attribute | None:
     return None
 
 
-def _words(targets: list[ast.expr]) -> list[str]:
+def _words(target_nodes: list[ast.expr]) -> list[str]:
     """The variables that an assignment unpacks into; none if it does not, or into other things."""
-    if len(targets) != 1 or not isinstance(targets[0], (ast.Tuple, ast.List)):
+    if len(target_nodes) != 1 or not isinstance(target_nodes[0], (ast.Tuple, ast.List)):
         return []
-    words = [target.id for target in targets[0].elts if isinstance(target, ast.Name)]
-    if len(words) < len(targets[0].elts):
+    elements = target_nodes[0].elts
+    words = [element.id for element in elements if isinstance(element, ast.Name)]
+    if len(words) < len(elements):
         return []
     # An underscore says nothing, and may stand more than once.
     return [f"{word}{number}" if word == "_" else word for number, word in enumerate(words)]
@@ -107,11 +108,13 @@ def is_of_tensors(method: str, frame: Frame) -> bool:
     return method != "view" or not _arrays(frame.environment.module.scope)
 
 
-def _is_tensor(opaque: Opaque, subject: ast.expr, store: Store, frame: Frame) -> bool:
+def _is_tensor(opaque: Opaque, expression: ast.expr, store: Store, frame: Frame) -> bool:
     """Whether an unknown value of which all sizes are read can only be a tensor."""
     if narrowing.is_tensor(opaque, store) or not _arrays(frame.environment.module.scope):
         return True
-    return isinstance(subject, ast.Name) and _used_as_tensor(subject.id, frame.environment.scope)
+    return isinstance(expression, ast.Name) and _used_as_tensor(
+        expression.id, frame.environment.scope
+    )
 
 
 @cache
@@ -149,5 +152,5 @@ def _used_as_tensor(word: str, definition: ast.AST) -> bool:
     return used
 
 
-def _is(node: ast.expr, word: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == word
+def _is(expression: ast.expr, word: str) -> bool:
+    return isinstance(expression, ast.Name) and expression.id == word

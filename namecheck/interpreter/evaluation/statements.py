@@ -11,7 +11,6 @@ from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
 from namecheck.interpreter.domain.meter import Exhausted
-from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -22,7 +21,6 @@ from namecheck.interpreter.domain.values import (
     Environment,
     FunctionValue,
     ListValue,
-    Opaque,
     Operand,
     Repeated,
     Union,
@@ -47,8 +45,6 @@ class Statements:
         self._file, self._meter = interpreter.file, interpreter.context.ledger.meter
         self.loops = Loops(interpreter)
         self.patterns = Patterns(interpreter)
-        # The variables that are declared anywhere without a value.
-        self._declared: set[str] = set()
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], list[Store] | None]] = {
             ast.Expr: self._expression,
             ast.Assign: self._assign,
@@ -126,7 +122,9 @@ class Statements:
             raise cause
         self.interpreter.give_up(statement, cause)
         for name in scopes.bound(statement):
-            self.bind_name(name, self.interpreter.fresh("unjudged"), store, frame.environment)
+            self.interpreter.bind_name(
+                name, self.interpreter.fresh("unjudged"), store, frame.environment
+            )
         return [store]
 
     def unroll_limit(self, frame: Frame) -> int:
@@ -134,87 +132,6 @@ class Statements:
         return self.loops.limit(frame)
 
     # Binding
-
-    def bind(self, target_node: Node, value: Value, store: Store, frame: Frame) -> None:
-        """Assign a value to a target."""
-        if isinstance(target_node, ast.Name):
-            if target_node.id in self._declared:
-                value = self._as_declared(target_node, value, store, frame)
-            self.bind_name(target_node.id, value, store, frame.environment)
-        elif isinstance(target_node, ast.Attribute):
-            receiver = self.interpreter.evaluate(target_node.value, store, frame)
-            self.interpreter.write_attribute(
-                receiver, target_node.attr, value, target_node, store, frame
-            )
-        elif isinstance(target_node, ast.Subscript):
-            receiver = self.interpreter.evaluate(target_node.value, store, frame)
-            index = self.interpreter.evaluate(target_node.slice, store, frame)
-            self.interpreter.write_item(receiver, index, value, target_node, store, frame)
-        elif isinstance(target_node, ast.Starred):
-            self.bind(target_node.value, value, store, frame)
-        elif isinstance(target_node, (ast.Tuple, ast.List)):
-            self._unpack(target_node, value, store, frame)
-
-    def _declare(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> None:
-        """``x: Float[Tensor, "n"]`` declares each value that the variable is given later."""
-        target_node, environment = assignment.target, frame.environment
-        is_field = isinstance(environment.scope, ast.ClassDef)
-        if isinstance(target_node, ast.Name) and not is_field:
-            self._declared.add(target_node.id)
-            key = environment.number, _annotation_of(target_node.id)
-            store.set(key, Const(assignment.annotation))
-
-    def _as_declared(
-        self, target_node: ast.Name, value: Value, store: Store, frame: Frame
-    ) -> Value:
-        """The value of a variable that was declared before, without a value."""
-        cell: Value | None = store.get((frame.environment.number, _annotation_of(target_node.id)))
-        if not isinstance(cell, Const):
-            return value
-        assignment = ast.AnnAssign(target_node, cell.value, target_node, 1)
-        return self.interpreter.declarations.assigned(assignment, value, store, frame)
-
-    def bind_name(self, name: str, value: Value, store: Store, environment: Environment) -> None:
-        """Assign a value to a variable of the scope that it belongs to."""
-        owner = self.interpreter.owner_of(name, environment) or environment
-        store.set((owner.number, name), value)
-
-    def _unpack(
-        self, target_nodes: ast.Tuple | ast.List, value: Value, store: Store, frame: Frame
-    ) -> None:
-        if isinstance(value, Opaque) and isinstance(value.key.provenance, OperatorResult):
-            from namecheck.interpreter.evaluation import unpacking  # few shapes have no known rank
-
-            value = unpacking.ranked(self.interpreter, value, target_nodes, store, frame)
-        content = self.interpreter.iterate(value, target_nodes, store, frame)
-        star = next(
-            (i for i, t in enumerate(target_nodes.elts) if isinstance(t, ast.Starred)), None
-        )
-        count = len(target_nodes.elts)
-        if isinstance(content, Repeated):
-            for element in target_nodes.elts:
-                each: Value = ListValue(self.interpreter.new_address(), content)
-                if not isinstance(element, ast.Starred):
-                    each = joins.pick(content, self.interpreter.new_address(), store)
-                self.bind(element, each, store, frame)
-            return
-        if star is None:
-            if len(content) != count:
-                self.interpreter.fail("ValueError")
-            for element, item in zip(target_nodes.elts, content, strict=True):
-                self.bind(element, item, store, frame)
-            return
-        if len(content) < count - 1:
-            self.interpreter.fail("ValueError")
-        after = count - star - 1
-        middle = content[star : len(content) - after]
-        pieces: list[Value] = [
-            *content[:star],
-            ListValue(self.interpreter.new_address(), middle),
-            *content[len(content) - after :],
-        ]
-        for element, item in zip(target_nodes.elts, pieces, strict=True):
-            self.bind(element, item, store, frame)
 
     def _split(
         self,
@@ -263,24 +180,24 @@ class Statements:
         value = self.interpreter.evaluate(assignment.value, store, frame)
         if not isinstance(value, Union):
             for target in assignment.targets:
-                self.bind(target, value, store, frame)
+                self.interpreter.bind(target, value, store, frame)
             return [store]
 
         def write(chosen: Value, layer: Store) -> None:
             for target in assignment.targets:
-                self.bind(target, chosen, layer, frame)
+                self.interpreter.bind(target, chosen, layer, frame)
 
         return self._split(value, store, write)
 
     def _annotated(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:
         if assignment.value is None:
-            self._declare(assignment, store, frame)
+            self.interpreter.declare(assignment, store, frame)
             return [store]
         value = self.interpreter.evaluate(assignment.value, store, frame)
 
         def write(chosen: Value, layer: Store) -> None:
             held = self.interpreter.declarations.assigned(assignment, chosen, layer, frame)
-            self.bind(assignment.target, held, layer, frame)
+            self.interpreter.bind(assignment.target, held, layer, frame)
 
         return self._split(value, store, write)
 
@@ -301,7 +218,7 @@ class Statements:
         )
         if self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.value(assignment, result, store)
-        self.bind(assignment.target, result, store, frame)
+        self.interpreter.bind(assignment.target, result, store, frame)
 
     def _return(self, return_node: ast.Return, store: Store, frame: Frame) -> list[Store]:
         value: Value = NONE
@@ -353,7 +270,7 @@ class Statements:
     def _delete(self, deletion: ast.Delete, store: Store, frame: Frame) -> None:
         for target in deletion.targets:
             if isinstance(target, ast.Name):
-                self.bind_name(
+                self.interpreter.bind_name(
                     target.id, self.interpreter.fresh("deleted"), store, frame.environment
                 )
             elif isinstance(target, ast.Attribute):
@@ -521,7 +438,7 @@ class Statements:
                     continue
                 layer = handled.fork()
                 if handler.name:
-                    self.bind_name(
+                    self.interpreter.bind_name(
                         handler.name, self.interpreter.fresh("error"), layer, frame.environment
                     )
                 ends.extend(self.execute(handler.body, [layer], frame))
@@ -576,7 +493,7 @@ class Statements:
             reversed(definition.decorator_list), reversed(decorators), strict=True
         ):
             value = self.interpreter.libraries.decorate(decorator, value, where, store, frame)
-        self.bind_name(definition.name, value, store, frame.environment)
+        self.interpreter.bind_name(definition.name, value, store, frame.environment)
 
     def _class(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> None:
         decorators = [
@@ -592,14 +509,9 @@ class Statements:
             )
         if isinstance(decorated, ClassValue):
             self.interpreter.definitions.classes.append(decorated)
-        self.bind_name(class_node.name, decorated, store, frame.environment)
+        self.interpreter.bind_name(class_node.name, decorated, store, frame.environment)
 
 
 def _is_foreign(union: Union) -> bool:
     """Whether the library version decides which alternative a value is."""
     return any(fact is FOREIGN for choice in union.alternatives for fact, _ in choice.facts)
-
-
-def _annotation_of(name: str) -> str:
-    """The cell of a variable's annotation beside the variables: no variable has such a name."""
-    return f"annotation {name}"

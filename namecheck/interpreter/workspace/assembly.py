@@ -25,6 +25,7 @@ from namecheck.interpreter.evaluation.imports import Imports
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.items import Items
 from namecheck.interpreter.evaluation.statements import Statements
+from namecheck.interpreter.evaluation.targets import Targets
 from namecheck.interpreter.evaluation.with_statements import WithStatements
 from namecheck.interpreter.models.libraries import Libraries
 from namecheck.interpreter.models.methods import Methods
@@ -152,10 +153,13 @@ class Assembly:
         self.write_item = items.write
         self.unasked_generator = items.unasked_generator
 
+        targets = Targets(self)
+        self.bind = targets.bind
+        self.bind_name = targets.bind_name
+        self.declare = targets.declare
+
         statements = Statements(self)
         self.execute = statements.execute
-        self.bind = statements.bind
-        self.bind_name = statements.bind_name
         self.define_function = statements.define_function
         self.augment = statements.augment
         self.protected = statements.protected
