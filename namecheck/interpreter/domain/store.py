@@ -30,6 +30,8 @@ ABSENT: Final = object()
 
 _DEEP: Final = 4
 _STRIDE: Final = 6
+# The steps of one cell of a summary that is applied again.
+_APPLIED: Final = 4
 
 
 def owner_of(key: Hashable) -> Hashable:
@@ -374,6 +376,7 @@ class Store:
         """Write the cells that a call changed, from its summary."""
         ledger = self.ledger
         for key, content in cells:
+            ledger.meter.spent += _APPLIED
             self.set(key, content)
             if type(key) is Written:
                 ledger.written.add(key.address)
@@ -383,6 +386,7 @@ class Store:
         """Note contents that cells had for some time during a call, from its summary."""
         ledger = self.ledger
         for key, content in states:
+            ledger.meter.spent += _APPLIED
             if ledger.log is not None:
                 ledger.log.append((key, content))
             if ledger.recording is not None:
