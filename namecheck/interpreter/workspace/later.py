@@ -39,8 +39,8 @@ _MAKERS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 class _Writes:
     """The names of variables and attributes that some functions write, by the kind of write.
 
-    `bound` are bound again, `added` only by ``+=``, `filled` are containers that are changed.
-    Annotated attributes keep their declared types.
+    `bound` are bound again, `added` only computed from themselves, `filled` are containers that
+    are changed. Annotated attributes keep their declared types.
     """
 
     bound: frozenset[str]
@@ -167,7 +167,7 @@ def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | Non
     bound, added, filled = set[str](), set[str](), set[str]()
     for function in functions:
         inner = nodes(function)
-        own = {id(node.target) for node in inner if isinstance(node, ast.AugAssign)}
+        own = set(map(id, _updated(inner, name_of)))
         for node in inner:
             name = name_of(node)
             if name is not None and isinstance(getattr(node, "ctx", None), ast.Store):
@@ -177,6 +177,18 @@ def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | Non
                 if name is not None:
                     filled.add(name)
     return _Writes(frozenset(bound), frozenset(added), frozenset(filled))
+
+
+def _updated(
+    inner_nodes: Iterable[ast.AST], name_of: Callable[[ast.AST], str | None]
+) -> Iterator[ast.AST]:
+    """The targets that are computed from their own values: ``x += 1``, ``x = 0.9 * x + y``."""
+    for node in inner_nodes:
+        if isinstance(node, ast.AugAssign):
+            yield node.target
+        elif isinstance(node, ast.Assign):
+            read = {name_of(part) for part in nodes(node.value)} - {None}
+            yield from (target for target in node.targets if name_of(target) in read)
 
 
 def _changed(node: ast.AST) -> Iterator[ast.AST]:
