@@ -491,6 +491,7 @@ class Calls:
         )
         cells = merges.merge(store, [end for end, _ in returns], without=own)
         roots = [value for _, value in returns] + self.interpreter.definitions.since(moment)
+        store.ledger.meter.spend(4 * len(cells))
         store.absorb(moment.stretch.without_garbage(cells, roots))
 
     def stretch(self) -> Stretch:
@@ -507,6 +508,7 @@ class Calls:
         """A path from `base` without the unreachable objects that were made since a moment."""
         cells = store.changes_since(base)
         roots = self.interpreter.definitions.since(moment)
+        store.ledger.meter.spend(4 * len(cells))
         kept = moment.stretch.without_garbage(cells, roots)
         if kept is cells:
             return store

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 # How many reads may be compared before one that has differed.
 _EARLY: Final = 4
+# A call that leaves more cells is followed each time: objects that hold two of the next kind, to
+# any depth, would be made in full, and a followed call ends at a depth.
+_MOST_CELLS: Final = 8_192
 # How many summaries one function may have.
 _EACH: Final = 8
 # After so many runs a function must have had one hit in `_WORTH` runs, or it gets no summaries.
@@ -149,6 +152,7 @@ class CallSummaries:
         progress.events += summary.events
         progress.errors |= summary.errors
         effects = summary.effects
+        made = frozenset(effects.made)
         for number in effects.made:
             renaming.pair(number, ledger.new())
         call.store.pass_through(renaming.entries(effects.passed))
@@ -156,7 +160,8 @@ class CallSummaries:
             raise PathEnds
         call.store.restore(renaming.entries(effects.cells))
         for key, _ in effects.cells:
-            if type(key) is tuple and ledger.has_attributes(key[0]):
+            # What the call made is marked as a whole, below.
+            if type(key) is tuple and key[0] not in made and ledger.has_attributes(key[0]):
                 ledger.add_attribute(*renaming.renamed(key))
         for address, initial in effects.first:
             call.store.note_initial(renaming.renamed(address), renaming.renamed(initial))
@@ -254,7 +259,8 @@ class _Summary:
                 return None
             if self._effects is None:
                 self._effects = self._reachable(numbering)
-                self.usable = self._effects.needed <= self._met(numbering)
+                is_small = len(self._effects.cells) <= _MOST_CELLS
+                self.usable = is_small and self._effects.needed <= self._met(numbering)
             if not self.usable or not self._finds(renaming, call.store):
                 return None
         except Unpaired:
@@ -267,6 +273,7 @@ class _Summary:
     def _finds(self, renaming: Renaming, store: Store) -> bool:
         """Whether another call would read the same contents; extends the renaming."""
         ledger = store.ledger
+        ledger.meter.spend(4 * len(self._reads))
         reads: list[tuple[Hashable, Any]] = []
         touched = self._untouched & ledger.touched
         with ledger.unrecorded():
