@@ -18,7 +18,6 @@ from namecheck.interpreter.domain import (
     scopes,
 )
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
-from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -493,28 +492,6 @@ class Calls:
         roots = [value for _, value in returns] + self.interpreter.definitions.since(moment)
         store.ledger.meter.spend(4 * len(cells))
         store.absorb(moment.stretch.without_garbage(cells, roots))
-
-    def stretch(self) -> Stretch:
-        """The part of the analysis that begins here."""
-        context = self.interpreter.context
-        return Stretch(range(context.ledger.new(), context.ledger.block.stop), context.numbering)
-
-    def moment(self) -> Moment:
-        """The present moment of the analysis."""
-        definitions = self.interpreter.definitions
-        return Moment(self.stretch(), len(definitions.functions), len(definitions.classes))
-
-    def swept(self, store: Store, base: Store, moment: Moment) -> Store:
-        """A path from `base` without the unreachable objects that were made since a moment."""
-        cells = store.changes_since(base)
-        roots = self.interpreter.definitions.since(moment)
-        store.ledger.meter.spend(4 * len(cells))
-        kept = moment.stretch.without_garbage(cells, roots)
-        if kept is cells:
-            return store
-        clean = base.fork()
-        clean.absorb(kept)
-        return clean
 
     def _return(
         self,

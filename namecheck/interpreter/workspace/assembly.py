@@ -25,6 +25,7 @@ from namecheck.interpreter.evaluation.imports import Imports
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.items import Items
 from namecheck.interpreter.evaluation.statements import Statements
+from namecheck.interpreter.evaluation.sweeping import Sweeping
 from namecheck.interpreter.evaluation.targets import Targets
 from namecheck.interpreter.evaluation.with_statements import WithStatements
 from namecheck.interpreter.models.libraries import Libraries
@@ -165,6 +166,11 @@ class Assembly:
         self.protected = statements.protected
         self.unroll_limit = statements.unroll_limit
 
+        sweeping = Sweeping(self)
+        self.stretch = sweeping.stretch
+        self.moment = sweeping.moment
+        self.swept = sweeping.swept
+
         calls = Calls(self)
         self.call = calls.call
         self.call_values = calls.call_values
@@ -173,9 +179,6 @@ class Assembly:
         self.call_function = calls.call_function
         self.evaluate_call = calls.evaluate_call
         self.leave_function = calls.leave_function
-        self.moment = calls.moment
-        self.stretch = calls.stretch
-        self.swept = calls.swept
         self.run_body = calls.run_body
         self.too_deep = calls.too_deep
 
