@@ -485,3 +485,12 @@ def covers_dims(general_dims: Dims, specific_dims: Dims) -> bool:
     return all(map(covers_dim, general_dims.prefix, front)) and all(
         map(covers_dim, general_dims.suffix[::-1], back[::-1])
     )
+
+
+def of_rank(dims: Dims, rank: int) -> Dims | None:
+    """The dims as a closed list of `rank`; None where the rank certainly differs."""
+    if not dims.open:
+        return dims if len(dims.prefix) == rank else None
+    if dims.min_rank > rank:
+        return None
+    return Dims(dims.prefix + (ANY_DIM,) * (rank - dims.min_rank) + dims.suffix)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
-from namecheck.core.dims import OPEN, Dims, join_dims, with_occurrences
+from namecheck.core.dims import OPEN, Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
@@ -365,7 +365,7 @@ def _forgotten(out: Any) -> Any:
 
 
 def _same_rank(left: Dims, right: Dims) -> bool:
-    return left.rank is None or dim_map.of_rank(right, left.rank) is not None
+    return left.rank is None or of_rank(right, left.rank) is not None
 
 
 def _tensor(value: Any) -> Tensor:

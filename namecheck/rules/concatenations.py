@@ -16,12 +16,13 @@ from namecheck.core.dims import (
     join_dims,
     locate,
     named_by,
+    of_rank,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
 from namecheck.rules.broadcasting import broadcast, unify
-from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
+from namecheck.rules.dim_map import Made, same_shape, show_sizes
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import inserted
 

@@ -16,6 +16,7 @@ from namecheck.core.dims import (
     agree,
     clash,
     locate_index,
+    of_rank,
     product,
 )
 from namecheck.core.names import Answer, Axis, Contradiction, Name
@@ -42,14 +43,14 @@ def _product_of_matrices(left: Dims, right: Dims) -> Dims:
 
 def closed(dims: Dims, rank: int) -> Dims:
     """The dims as a closed list of `rank`, which has been checked."""
-    closed_dims = dim_map.of_rank(dims, rank)
+    closed_dims = of_rank(dims, rank)
     assert closed_dims is not None, "the rank has been checked"
     return closed_dims
 
 
 def check_rank(dims: Dims, rank: int, message: str) -> None:
     """Refuse dims that certainly have another rank."""
-    if dim_map.of_rank(dims, rank) is None:
+    if of_rank(dims, rank) is None:
         raise Contradiction(
             "NC207", message, help=f"The tensor has {dim_map.show_rank(dims)} dims: {dims.show()}."
         )

@@ -25,6 +25,7 @@ from namecheck.core.dims import (
     join_dim,
     merged,
     named_by,
+    of_rank,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
 
@@ -91,15 +92,6 @@ def in_some_order(dims: Dims) -> Dims:
     if not dims.prefix:
         return dims
     return Dims((reduce(join_dim, dims.prefix),) * len(dims.prefix))
-
-
-def of_rank(dims: Dims, rank: int) -> Dims | None:
-    """The dims as a closed list of `rank`; None where the rank certainly differs."""
-    if not dims.open:
-        return dims if len(dims.prefix) == rank else None
-    if dims.min_rank > rank:
-        return None
-    return Dims(dims.prefix + (ANY_DIM,) * (rank - dims.min_rank) + dims.suffix)
 
 
 def renamed_as(dims: Dims, model: Dims) -> Dims:

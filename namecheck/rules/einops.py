@@ -13,7 +13,7 @@ from typing import Any
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.dims import OPEN, Dim, Dims, Size, agree, clash, new_dim, product
+from namecheck.core.dims import OPEN, Dim, Dims, Size, agree, clash, new_dim, of_rank, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
@@ -138,7 +138,7 @@ class _Letters:
             first, last = dim_map.first(dims, len(front)), dim_map.last(dims, len(back))
             self.rest = dim_map.without_left(dim_map.without_right(dims, len(back)), len(front))
         else:
-            closed = dim_map.of_rank(dims, len(front))
+            closed = of_rank(dims, len(front))
             assert closed is not None, "the rank has been checked"
             first, last = closed, Dims()
         for letters, dim in zip(left.letter_groups, (*first.prefix, *last.prefix), strict=True):
@@ -247,7 +247,7 @@ def check_rank(left: Side, dims: Dims) -> None:
     if ... in left.groups:
         fits, wanted = dims.rank is None or dims.rank >= least, f">={least}"
     else:
-        fits, wanted = dim_map.of_rank(dims, least) is not None, str(least)
+        fits, wanted = of_rank(dims, least) is not None, str(least)
     if not fits:
         raise wrong(
             f"Wrong shape: expected {wanted} dims. Received {dim_map.show_rank(dims)}-dim tensor.",

@@ -7,7 +7,7 @@ from functools import reduce
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field
-from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, agree, clash
+from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, agree, clash, of_rank
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
@@ -126,7 +126,7 @@ class _Letters:
                 dim_map.without_left(dim_map.without_right(dims, len(back)), len(front))
             )
         else:
-            closed = dim_map.of_rank(dims, len(term))
+            closed = of_rank(dims, len(term))
             assert closed is not None, "the rank has been checked"
             first, last = closed, SCALAR
         letter_dims: dict[str, Dim] = {}
@@ -176,7 +176,7 @@ def _around_ellipsis(term: Subscripts) -> tuple[Subscripts, Subscripts]:
 
 def _check_rank(term: Subscripts, dims: Dims, index: int) -> None:
     count = len(term) - ("..." in term)
-    if "..." not in term and dim_map.of_rank(dims, count) is None:
+    if "..." not in term and of_rank(dims, count) is None:
         raise Contradiction(
             "NC207",
             f"einsum(): the number of subscripts in the equation ({count}) does not match the "

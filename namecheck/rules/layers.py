@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, new_dim
+from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, new_dim, of_rank
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import Word
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
-from namecheck.rules.dim_map import first, joined, of_rank, without_right
+from namecheck.rules.dim_map import first, joined, without_right
 from namecheck.rules.products import bilinear
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import rule

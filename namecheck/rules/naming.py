@@ -10,7 +10,7 @@ from typing import Any
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.dims import Dim, Dims
+from namecheck.core.dims import Dim, Dims, of_rank
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
@@ -176,7 +176,7 @@ def _read(names: Sequence[Any], call: str) -> tuple[Name, ...]:
 
 def named(dims: Dims, names: Sequence[Name]) -> Dims:
     """The dims with these names, one for each; raises `Contradiction` where that is impossible."""
-    closed = dim_map.of_rank(dims, len(names))
+    closed = of_rank(dims, len(names))
     if closed is None:
         raise Contradiction(
             "NC106",
@@ -226,7 +226,7 @@ def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
             rest=True,
         )
         return _overlaid(dims, refined)
-    closed = dim_map.of_rank(dims, len(target_names.front))
+    closed = of_rank(dims, len(target_names.front))
     if closed is None:
         raise _coercion(
             dims,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from namecheck.core.dims import Dim, Dims, Size, added, agree, product
+from namecheck.core.dims import Dim, Dims, Size, added, agree, of_rank, product
 from namecheck.core.names import UNKNOWN, Answer, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map, patterns
@@ -89,7 +89,7 @@ def einops_unpack(
     if isinstance(pattern, Unknown):
         return UNKNOWN
     before, after = _around_star(pattern, "unpack")
-    dims = dim_map.of_rank(tensor.dims, before + 1 + after)
+    dims = of_rank(tensor.dims, before + 1 + after)
     if dims is None:
         raise wrong(
             f"unpack(..., {pattern}) received input of wrong dim with shape "
@@ -155,7 +155,7 @@ def einops_shape(input: Tensor, pattern: str | Unknown) -> dict[str, Size] | Unk
         first = dim_map.first(input.dims, len(front)).prefix
         dims = (*first, *dim_map.last(input.dims, len(back)).prefix)
     else:
-        closed = dim_map.of_rank(input.dims, len(front))
+        closed = of_rank(input.dims, len(front))
         dims = () if closed is None else closed.prefix
     letter_sizes: dict[str, Size] = {}
     for letters, dim in zip(read.letter_groups, dims, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from namecheck.core import names as naming
-from namecheck.core.dims import ANYWHERE, MIDDLE, Dim, Dims, Position, locate
+from namecheck.core.dims import ANYWHERE, MIDDLE, Dim, Dims, Position, locate, of_rank
 from namecheck.core.names import Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
@@ -134,7 +134,7 @@ def permute(input: Tensor, dims: Sequence[DimArgument] | Unknown) -> Dims:
     """All dims in the given order (torch.permute)."""
     if isinstance(dims, Unknown):
         return dim_map.in_some_order(input.dims)
-    closed = dim_map.of_rank(input.dims, len(dims))
+    closed = of_rank(input.dims, len(dims))
     if closed is None:
         raise Contradiction(
             "NC207",

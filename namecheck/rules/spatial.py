@@ -11,13 +11,13 @@ from typing import Any
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
-from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim, product
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim, of_rank, product
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression, Known, divided
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, Extent, Sizes
 from namecheck.rules.broadcasting import check_one
-from namecheck.rules.dim_map import joined, last, of_rank, show_rank, show_sizes, without_right
+from namecheck.rules.dim_map import joined, last, show_rank, show_sizes, without_right
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.splits import part_of

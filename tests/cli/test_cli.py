@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from namecheck.interpreter.workspace import analysis
 from namecheck.operators import table
 from namecheck.version import VERSION, table_version
 from tests import patience
+from tests.running import Run, runner
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -41,8 +42,6 @@ x = torch.zeros(2, 3, names=("N", "C"))
 reveal_names(x)
 """
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
@@ -51,16 +50,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name, text in (("bad.py", BAD), ("good.py", "x = 1\n"), ("noted.py", NOTED)):
         Path(name).write_text(text)
-
-    def command(*argv: str) -> tuple[int, str, str]:
-        try:
-            status = main.main(argv)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return command
+    return runner(capsys)
 
 
 def process(

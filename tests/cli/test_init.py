@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from namecheck.cli import main
+from tests.running import Run, runner
 
 NATIVE: Final = """\
 import torch
@@ -30,23 +29,12 @@ def f(x: Annotated[Tensor, "n c"]) -> Float[Tensor, "n c"]:
 """
 PLAIN: Final = "import torch\n\n\ndef f(x):\n    return x + torch.zeros(2)\n"
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*argv: str) -> tuple[int, str, str]:
-        try:
-            status = main.main(argv)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return command
+    return runner(capsys)
 
 
 def written() -> object:

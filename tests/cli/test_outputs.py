@@ -7,13 +7,12 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from namecheck.cli import main
+from tests.running import Run, runner
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -25,24 +24,13 @@ y = torch.zeros(2, 3, names=("N", "H"))
 z = x + y
 """
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command in a directory of its own, with bad.py."""
     monkeypatch.chdir(tmp_path)
     Path("bad.py").write_text(BAD)
-
-    def command(*argv: str) -> tuple[int, str, str]:
-        try:
-            status = main.main(argv)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return command
+    return runner(capsys)
 
 
 def test_several_outputs(run: Run) -> None:

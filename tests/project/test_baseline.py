@@ -7,15 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from namecheck.cli import main
 from namecheck.core.fingerprints import Identity
 from namecheck.project import baseline
+from tests.running import Run, runner
 
 BAD: Final = """\
 import torch
@@ -36,8 +35,6 @@ COUNT: Final = 4
 NAME: Final = baseline.FILE
 ALL_KNOWN: Final = f"All checks passed. {COUNT} findings of the baseline not shown.\n"
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
@@ -45,16 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.chdir(tmp_path)
     Path("pyproject.toml").write_text(f'[tool.namecheck]\nbaseline = "{NAME}"\n')
     Path("bad.py").write_text(BAD)
-
-    def command(*argv: str) -> tuple[int, str, str]:
-        try:
-            status = main.main(argv)
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return command
+    return runner(capsys)
 
 
 @pytest.fixture

@@ -41,13 +41,9 @@ def _of_key(part: object, depth: int) -> Known | None:
     match part.provenance:
         case SizeOf(size):
             return size
-        case Parameter(number, word) if word:
-            return symbol(naming.scoped(word, number))
-        case Attribute(int() as address, word):
-            return symbol(naming.scoped(word, address))
-        case Attribute(Key() as owner, word):
-            path = _path(owner, depth + 1)
-            return None if path is None else symbol(naming.scoped(f"{path[0]}.{word}", path[1]))
+        case Parameter() | Attribute():
+            path = _path(part, depth)
+            return None if path is None else symbol(naming.scoped(*path))
         case Operation(name, (left, right)) if name in _ARITHMETIC:
             sizes = _of_key(left, depth + 1), _of_key(right, depth + 1)
             if sizes[0] is None or sizes[1] is None or (name == "FloorDiv" and sizes[1] == 0):
@@ -57,7 +53,7 @@ def _of_key(part: object, depth: int) -> Known | None:
 
 
 def _path(key: Key, depth: int) -> tuple[str, int] | None:
-    """The words that lead to an unknown object, and the number of what they start from."""
+    """The words that lead to an unknown value, and the number of what they start from."""
     match key.provenance:
         case Parameter(number, word) if word:
             return word, number

@@ -165,7 +165,7 @@ class Attributes:
             return False
         from namecheck.interpreter.evaluation import observed_axes  # only where it is asked for
 
-        return observed_axes.is_of_tensors(name, frame)
+        return observed_axes.is_of_tensors(self.interpreter, name, frame)
 
     def _of_tensor(
         self, tensor_value: TensorValue, name: str, node: Node, store: Store, frame: Frame

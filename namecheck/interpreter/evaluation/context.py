@@ -53,6 +53,9 @@ class FileFacts(Protocol):
     def mentions_attributes(self, node: ast.AST) -> bool:
         """Whether a definition mentions dtypes, devices or layouts of tensors."""
 
+    def has_arrays(self, source: Source) -> bool:
+        """Whether a file imports a library whose arrays have a shape."""
+
     def renames_in_place(self, source: Source) -> bool:
         """Whether a file renames tensors or permutes their names in place."""
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from namecheck.core import devices, dtypes
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, Dims
+from namecheck.core.dims import Dims, of_rank
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
@@ -330,10 +330,8 @@ def _refine_rank(
     if not isinstance(value, TensorValue):
         return
     held = joins.held(value, store)
-    dims = held.tensor.dims
-    gap = right_node.value - dims.min_rank
-    if dims.open and gap >= 0:
-        closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
+    closed = of_rank(held.tensor.dims, right_node.value)
+    if held.tensor.dims.open and closed is not None:
         joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=closed)))
 
 

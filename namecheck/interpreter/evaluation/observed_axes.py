@@ -8,16 +8,15 @@ equal those of another one is unknown, but they are different dims of one tensor
 from __future__ import annotations
 
 import ast
-from functools import cache
 from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, Dim, Dims
+from namecheck.core.dims import Dim, Dims, of_rank
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import symbol
 from namecheck.core.trees import nodes
-from namecheck.interpreter.domain import joins, scopes
+from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Opaque,
@@ -35,13 +34,6 @@ _TENSOR_METHODS: Final = frozenset(
         "unsqueeze", "view", "view_as",
     }
 )  # fmt: skip
-# Libraries whose arrays, images and frames have a shape.
-_OF_ARRAYS: Final = frozenset(
-    {
-        "PIL", "cupy", "cv2", "imageio", "jax", "mlx", "mxnet", "numpy", "paddle", "pandas",
-        "scipy", "skimage", "sklearn", "tensorflow", "tinygrad", "xarray",
-    }
-)  # fmt: skip
 _FUNCTIONS: Final = frozenset({"torch", "F", "nn", "functional", "einops", "rearrange"})
 _FOREIGN: Final = frozenset({"np", "numpy", "cv2", "Image", "jnp", "jax", "tf", "pd", "plt", "sk"})
 
@@ -54,20 +46,19 @@ def observe(interpreter: Interpreter, assignment: ast.Assign, store: Store, fram
         return
     with interpreter.findings.silenced(), interpreter.progress.unaffected():
         value = interpreter.evaluate(subject, store, frame)
-    if isinstance(value, Opaque) and _is_tensor(value, subject, store, frame):
+    if isinstance(value, Opaque) and _is_tensor(interpreter, value, subject, store, frame):
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
         return
     held = joins.held(value, store)
-    dims = held.tensor.dims
-    gap = len(words) - dims.min_rank
-    if gap < 0 or (gap and not dims.open):
+    closed = of_rank(held.tensor.dims, len(words))
+    if closed is None:
         return
     scope = interpreter.new_address()
-    every = [*dims.prefix, *[ANY_DIM] * gap, *dims.suffix]
-    closed = Dims(tuple(_observed(*pair, scope) for pair in zip(every, words, strict=True)))
-    if closed != dims:
-        joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=closed)))
+    pairs = zip(closed.prefix, words, strict=True)
+    named = Dims(tuple(_observed(dim, word, scope) for dim, word in pairs))
+    if named != held.tensor.dims:
+        joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=named)))
 
 
 def _subject_of(expression: ast.expr) -> ast.Name | ast.Attribute | None:
@@ -101,35 +92,28 @@ def _observed(dim: Dim, word: str, scope: int) -> Dim:
     return replace(dim, name=Axis(own), size=symbol(own) if dim.size is UNKNOWN else dim.size)
 
 
-def is_of_tensors(method: str, frame: Frame) -> bool:
+def is_of_tensors(interpreter: Interpreter, method: str, frame: Frame) -> bool:
     """Whether a method that is read in a file can only be one of a tensor."""
     if method not in _TENSOR_METHODS:
         return False
-    return method != "view" or not _arrays(frame.environment.module.scope)
+    return method != "view" or not _has_arrays(interpreter, frame)
 
 
-def _is_tensor(opaque: Opaque, expression: ast.expr, store: Store, frame: Frame) -> bool:
+def _has_arrays(interpreter: Interpreter, frame: Frame) -> bool:
+    """Whether the file of a frame has other things than tensors that have a shape."""
+    context = interpreter.context
+    return context.files.has_arrays(context.source_of(frame.environment))
+
+
+def _is_tensor(
+    interpreter: Interpreter, opaque: Opaque, expression: ast.expr, store: Store, frame: Frame
+) -> bool:
     """Whether an unknown value of which all sizes are read can only be a tensor."""
-    if narrowing.is_tensor(opaque, store) or not _arrays(frame.environment.module.scope):
+    if narrowing.is_tensor(opaque, store) or not _has_arrays(interpreter, frame):
         return True
     return isinstance(expression, ast.Name) and _used_as_tensor(
         expression.id, frame.environment.scope
     )
-
-
-@cache
-def _arrays(tree: ast.AST) -> bool:
-    """Whether a file has other things than tensors that have a shape."""
-    for statement in scopes.statements(tree):
-        if isinstance(statement, ast.Import):
-            modules = [alias.name for alias in statement.names]
-        elif isinstance(statement, ast.ImportFrom):
-            modules = [statement.module or ""]
-        else:
-            continue
-        if any(module.partition(".")[0] in _OF_ARRAYS for module in modules):
-            return True
-    return False
 
 
 def _used_as_tensor(word: str, definition: ast.AST) -> bool:

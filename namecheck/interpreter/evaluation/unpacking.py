@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, Dims
+from namecheck.core.dims import of_rank
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -40,10 +40,8 @@ def ranked(
         case _:
             return value
     held = joins.held(tensor_value, store)
-    dims = held.tensor.dims
-    gap = len(target_nodes.elts) - dims.min_rank
-    if held.tensor != tensor or not dims.open or gap < 0:
+    closed = of_rank(held.tensor.dims, len(target_nodes.elts))
+    if held.tensor != tensor or not held.tensor.dims.open or closed is None:
         return value
-    closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
     joins.write(tensor_value, store, replace(held, tensor=replace(tensor, dims=closed)))
     return interpreter.torch.call("shape", [tensor_value], {}, target_nodes, store, frame)

@@ -35,6 +35,7 @@ class FileFacts:
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
         self._relevant: dict[ast.AST, frozenset[ast.AST]] = {}
         self._renames: dict[ast.AST, bool] = {}
+        self._arrays: dict[ast.AST, bool] = {}
         self._mentions: dict[ast.AST, bool] = {}
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:
@@ -69,3 +70,10 @@ class FileFacts:
         if renames is None:
             renames = self._renames[source.tree] = relevance.renames_in_place(source)
         return renames
+
+    def has_arrays(self, source: Source) -> bool:
+        """Whether a file imports a library whose arrays have a shape."""
+        arrays = self._arrays.get(source.tree)
+        if arrays is None:
+            arrays = self._arrays[source.tree] = relevance.has_arrays(source)
+        return arrays

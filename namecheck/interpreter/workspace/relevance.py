@@ -17,12 +17,20 @@ from typing import Final, NamedTuple
 from namecheck.annotations.declarations import DTYPES
 from namecheck.core.syntax import Source
 from namecheck.core.trees import add_children, children, nodes
+from namecheck.interpreter.domain import scopes
 from namecheck.operators.shipped import column
 
 SIZES: Final = frozenset({"shape", "size"})
 """The words that read the sizes of a tensor."""
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
+# Libraries whose arrays, images and frames have a shape.
+_OF_ARRAYS: Final = frozenset(
+    {
+        "PIL", "cupy", "cv2", "imageio", "jax", "mlx", "mxnet", "numpy", "paddle", "pandas",
+        "scipy", "skimage", "sklearn", "tensorflow", "tinygrad", "xarray",
+    }
+)  # fmt: skip
 
 
 @cache
@@ -91,6 +99,20 @@ def renames_in_place(source: Source) -> bool:
             set_ = node.attr == "names" and isinstance(node.ctx, ast.Store)
             if set_ or node.attr in methods:
                 return True
+    return False
+
+
+def has_arrays(source: Source) -> bool:
+    """Whether a file imports a library whose arrays, images or frames have a shape."""
+    for statement in scopes.statements(source.tree):
+        if isinstance(statement, ast.Import):
+            modules = [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.ImportFrom):
+            modules = [statement.module or ""]
+        else:
+            continue
+        if any(module.partition(".")[0] in _OF_ARRAYS for module in modules):
+            return True
     return False
 
 
