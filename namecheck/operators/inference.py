@@ -76,7 +76,10 @@ def infer(
     form, key = _form(operator)
     row, inplace = _find(key, rows)
     try:
-        return _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
+        inference = _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
+        if semantics is Semantics.NATIVE:
+            _check_ranks((inference.result, *inference.after.values()))
+        return inference
     except signatures.Unbound:
         mutations: dict[int | str, Any] = {}
         if "out" in kwargs:
@@ -92,6 +95,15 @@ def infer(
                 return plain
         misspelling = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
         return Inference(UNKNOWN, contradiction=misspelling or contradiction.alone())
+
+
+def _check_ranks(results: Sequence[Any]) -> None:
+    """Refuse named results of more dims than torch 2.12 supports."""
+    for result in results:
+        if isinstance(result, (tuple, list)):
+            _check_ranks(result)
+        elif refusals.named(result) is Answer.YES:
+            dim_map.check_rank(result.dims, result.dims.names)
 
 
 def parameters(

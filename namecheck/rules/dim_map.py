@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from types import EllipsisType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
@@ -183,6 +183,21 @@ def show_sizes(dims: Dims) -> str:
 def show_rank(dims: Dims) -> str:
     """The number of dims as text: ``2``, or ``2+`` where there may be more."""
     return f"{dims.min_rank}+" if dims.open else str(dims.min_rank)
+
+
+def check_rank(dims: Dims, names: Sequence[Name]) -> None:
+    """Refuse names for more dims than torch 2.12 supports (``kMaxNamedTensorDim``)."""
+    rank = dims.rank
+    if rank is not None and rank > MOST_NAMES:
+        raise Contradiction(
+            "NC106",
+            f"Named tensors only support up to {MOST_NAMES} dims: Attempted to create a tensor "
+            f"with dim {rank} with names {naming.show(names)}",
+            help="A tensor of more dims has no names.",
+        )
+
+
+MOST_NAMES: Final = 64
 
 
 def check_resize(dims: Dims, shape: Dims) -> None:

@@ -339,9 +339,20 @@ def _inferred(dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]
     """The sizes with -1 replaced; raises `Contradiction` where they cannot make up the whole."""
     guesses = [index for index, size in enumerate(sizes) if size == -1]
     rest = product(size for size in sizes if size != -1)
+    shown = ", ".join(map(str, sizes))
+    for index, size in enumerate(sizes):
+        if isinstance(size, int) and size < -1:
+            message = f"invalid shape dimension {size} at index {index} of shape [{shown}]"
+            raise Contradiction("NC204", message)
     if isinstance(whole, int) and isinstance(rest, int):
         if len(guesses) > 1:
             raise Contradiction("NC204", "only one dimension can be inferred")
+        if guesses and rest == whole == 0:
+            raise Contradiction(
+                "NC204",
+                f"cannot reshape tensor of 0 elements into shape [{shown}] because the unspecified "
+                "dimension size -1 can be any value and is ambiguous",
+            )
         fits = rest != 0 and whole % rest == 0 if guesses else rest == whole
         if not fits:
             raise _misfit(dims, position, whole, sizes)
