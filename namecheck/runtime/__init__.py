@@ -45,9 +45,13 @@ class _Callable(ModuleType):
     """The package, which is the context manager of its name as well."""
 
     def __call__(
-        self, mode: Mode = "error", *, semantics: Semantics | str | None = None
+        self,
+        mode: Mode = "error",
+        *,
+        semantics: Semantics | str | None = None,
+        experimental_warning: bool = False,
     ) -> AbstractContextManager[Record]:
-        return runtime(mode, semantics=semantics)
+        return runtime(mode, semantics=semantics, experimental_warning=experimental_warning)
 
 
 sys.modules[__name__].__class__ = _Callable

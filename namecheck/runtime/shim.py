@@ -20,10 +20,12 @@ from namecheck.runtime.core.tensor_names import ATTRIBUTE
 from namecheck.runtime.distributed import patches as distributed_patches
 from namecheck.runtime.patching import (
     function_transforms,
+    gradients,
     naming_api,
     native_names,
     overriding_classes,
     processes,
+    stored_names,
     targets,
     tensor_conversions,
     wrappers,
@@ -38,9 +40,15 @@ class InstallError(RuntimeError):
     """`install`, `uninstall` or a block is not possible now; nothing was changed."""
 
 
-def install(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> None:
+def install(
+    mode: Mode = "error",
+    *,
+    semantics: Semantics | str | None = None,
+    experimental_warning: bool = False,
+) -> None:
     """Install the named-tensor API and its checks on torch, for the process or until `uninstall`.
 
+    With `experimental_warning` the first name that a tensor gets issues the warning of torch 2.12.
     Raises `InstallError` if it is installed already, or if a block is open in another semantics.
     """
     _check_mode(mode)
@@ -52,6 +60,7 @@ def install(mode: Mode = "error", *, semantics: Semantics | str | None = None) -
             )
         _hold(semantics)
         TABLE.installed = True
+        TABLE.warns = experimental_warning
         if not TABLE.hosted:
             TABLE.default = mode
 
@@ -111,17 +120,23 @@ def recorded() -> Record:
 
 
 @contextmanager
-def runtime(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> Iterator[Record]:
+def runtime(
+    mode: Mode = "error",
+    *,
+    semantics: Semantics | str | None = None,
+    experimental_warning: bool = False,
+) -> Iterator[Record]:
     """The named-tensor API for a block, with checks in this thread or task.
 
     Yields the record of the findings. Blocks nest, and the innermost mode applies. The API itself
     is installed for the whole process as long as any block is open, in one semantics: a block in
-    another one raises `InstallError`.
+    another one raises `InstallError`. `experimental_warning` is that of `install`.
     """
     _check_mode(mode)
     record = Record()
     with TABLE.lock:
         _hold(semantics)
+        TABLE.warns = TABLE.warns or experimental_warning
     entry = modes.enter(mode, record)
     try:
         yield record
@@ -177,6 +192,7 @@ def _release() -> None:
     if TABLE.holders == 0:
         TABLE.restore()
         TABLE.semantics = Semantics.NAMECHECK
+        TABLE.warns = False
 
 
 def _check_version() -> None:
@@ -199,6 +215,8 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     yield from function_transforms.patches()
     yield from overriding_classes.patches()
     yield from processes.patches(enter_worker)
+    yield from stored_names.patches()
+    yield from gradients.patches(semantics)
     for target in targets.all_targets(rows):
         site = Site(target, semantics, assume_unnamed=not recording)
         yield Patch(target.owner, target.attribute, _replacement(site, make))

@@ -51,6 +51,7 @@ class PatchTable:
     `holders` counts the users of the patches, which are `install`, `host` and each open block;
     all of them share one `semantics`. `generation` counts the calls of `apply`. `prepared` caches
     the patches of each semantics, each with the value that it replaced when it was prepared.
+    `warns` is True until the warning about experimental features, if it was requested.
     """
 
     originals: list[Patch] = field(default_factory=list)
@@ -61,6 +62,7 @@ class PatchTable:
     record: Record = field(default_factory=Record)
     installed: bool = False
     hosted: bool = False
+    warns: bool = False
     holders: int = 0
     generation: int = 0
     prepared: dict[Semantics, list[tuple[Patch | Deferred, Any]]] = field(default_factory=dict)
@@ -196,9 +198,11 @@ class _NotifyingLoader(Loader):
 
 TABLE: Final = PatchTable()
 
-# Hold the lock while forking: the child process gets a table that is not half changed.
-os.register_at_fork(
-    before=TABLE.lock.acquire,
-    after_in_parent=TABLE.lock.release,
-    after_in_child=TABLE.lock.release,
-)
+# Hold the lock while forking: the child process gets a table that is not half changed. Windows has
+# no fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=TABLE.lock.acquire,
+        after_in_parent=TABLE.lock.release,
+        after_in_child=TABLE.lock.release,
+    )

@@ -9,13 +9,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
 import torch
 
 from namecheck.core.dims import OPEN, Dims
-from namecheck.core.names import UNKNOWN, Name, word
+from namecheck.core.names import (
+    UNKNOWN,
+    Contradiction,
+    Name,
+    check_distinct,
+    read_name,
+    word,
+)
 from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.runtime.core import native_warnings
+from namecheck.runtime.core.patch_table import TABLE
 
 Names: TypeAlias = tuple[str | None, ...]
 
@@ -52,13 +62,40 @@ def names_of(tensor: torch.Tensor) -> Names | None:
     """The names of a tensor, None if it has none.
 
     All names are unknown if their number is not the rank of the tensor, which happens when other
-    code changed its shape. After `uninstall` the attribute itself may be missing.
+    code changed its shape, and if the attribute holds anything else than names: a file may have set
+    it before `install`. After `uninstall` the attribute itself may be missing.
     """
     carried: Names | _Overriding | None = getattr(tensor, ATTRIBUTE, None)
     if carried is None or carried is OVERRIDING:
         return None
     rank = tensor.dim()
-    return tuple(cast(Names, carried)) if len(carried) == rank else (UNKNOWN_NAME,) * rank
+    try:
+        valid = _are_names(carried)
+    except TypeError:  # it has no hash
+        valid = False
+    names = cast(Names, carried)
+    return tuple(names) if valid and len(names) == rank else (UNKNOWN_NAME,) * rank
+
+
+@lru_cache(maxsize=4096)
+def _are_names(carried: object) -> bool:
+    try:
+        read_names(carried)
+    except Contradiction:
+        return False
+    return True
+
+
+def read_names(carried: object) -> tuple[Name, ...]:
+    """The names that an attribute of a tensor holds; raises `Contradiction` if it holds no names.
+
+    A file from elsewhere may hold anything.
+    """
+    if not isinstance(carried, tuple):
+        raise Contradiction("NC114", "names must either be None or a tuple of dim names")
+    names = tuple(UNKNOWN if name == UNKNOWN_NAME else read_name(name) for name in carried)
+    check_distinct(names)
+    return names
 
 
 def visible_names(tensor: torch.Tensor) -> Names:
@@ -74,6 +111,9 @@ def set_names(tensor: torch.Tensor, names: Names | None) -> None:
     if names is None:
         vars(tensor).pop(ATTRIBUTE, None)
         return
+    if TABLE.warns and any(name is not None for name in names):
+        TABLE.warns = False
+        native_warnings.warn(native_warnings.EXPERIMENTAL)
     overrides = getattr(type(tensor), ATTRIBUTE, None) is OVERRIDING
     tensor._names = _UncachedNames(names) if overrides else names  # type: ignore[attr-defined]
 

@@ -159,7 +159,10 @@ def _indexer(site: Site) -> Callable[..., Any]:
             return original(self, index)
         if kind is tuple:
             kind = tuple([part.__class__ for part in index])
-        result_names = memo.get(names, _NOTHING).get(kind, MISSING)
+        try:
+            result_names = memo.get(names, _NOTHING).get(kind, MISSING)
+        except TypeError:  # the attribute holds something without a hash, and no names
+            return call((self, index), {})
         if result_names is MISSING:
             if kind in _SIMPLE or (kind.__class__ is tuple and _SIMPLE.issuperset(kind)):
                 return learn((names, kind), (self, index), ())

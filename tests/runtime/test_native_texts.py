@@ -1,0 +1,125 @@
+"""Errors and warnings of torch 2.12 that the recording of single calls does not have."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+import torch
+
+import namecheck
+from namecheck.core.semantics import Semantics
+from namecheck.runtime import runtime
+from tests.runtime.tensors import named, names
+
+TORCH: Any = torch  # with names, which type checkers do not know
+LABELS: Final = ["A" * length for length in range(1, 66)]
+UNSUPPORTED: Final = "aten::{} is not yet supported with named tensors"
+
+
+@pytest.fixture(params=Semantics, ids=lambda semantics: semantics.value)
+def semantics(request: pytest.FixtureRequest) -> Iterator[Semantics]:
+    with runtime(semantics=request.param):
+        yield request.param
+
+
+@pytest.fixture
+def native() -> Iterator[None]:
+    with runtime(semantics=Semantics.NATIVE):
+        yield
+
+
+@pytest.mark.usefixtures("native")
+def test_operators_that_were_not_supported() -> None:
+    matrix: Any = named("N", "C", sizes=(3, 3))
+    with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format("_pdist_forward")):
+        torch.pdist(matrix)
+    with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format("as_strided_")):
+        matrix.as_strided_((3, 3), (3, 1))
+    with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format("as_strided_")):
+        TORCH.as_strided_(matrix, (3, 3), (3, 1))
+    assert names(matrix) == ("N", "C")
+
+
+def test_other_strides_in_place_leave_no_names() -> None:
+    with runtime():
+        matrix: Any = named("N", "C", sizes=(2, 3))
+        assert names(matrix.as_strided_((3, 2), (1, 3))) == (None, None)
+        assert names(matrix) == (None, None)
+
+
+def test_names_for_more_than_64_dims_are_refused(semantics: Semantics) -> None:
+    message = "Named tensors only support up to 64 dims: Attempted to create a tensor with dim 65"
+    assert names(TORCH.empty([1] * 64, names=LABELS[:64])) == tuple(LABELS[:64])
+    for labels in (LABELS, LABELS[:64]):
+        with pytest.raises(namecheck.NameMismatch, match=message):
+            TORCH.empty([1] * 65, names=labels)
+    unnamed: Any = torch.empty([1] * 65)
+    with pytest.raises(namecheck.NameMismatch, match=message):
+        unnamed.names = LABELS
+    row = named("N", sizes=(2,))
+    if semantics is Semantics.NATIVE:
+        with pytest.raises(namecheck.NameMismatch, match=message):
+            unnamed + row
+    else:
+        assert names(unnamed + row) == (*[None] * 64, "N")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((0, -1), "the unspecified dimension size -1 can be any value and is ambiguous"),
+        ((-1, -1), "only one dimension can be inferred"),
+        ((-2, 0), r"invalid shape dimension -2 at index 0 of shape \[-2, 0\]"),
+        ((1, 2), r"Provided sizes \[1, 2\] don't multiply up to the size of dim 1 \('B': 0\)"),
+    ],
+)
+@pytest.mark.usefixtures("semantics")
+def test_sizes_that_an_empty_dim_cannot_have(sizes: tuple[int, int], message: str) -> None:
+    empty: Any = named("A", "B", sizes=(2, 0))
+    with pytest.raises(namecheck.NameMismatch, match=message):
+        empty.unflatten("B", (("B1", sizes[0]), ("B2", sizes[1])))
+    parts = empty.unflatten("B", (("B1", 3), ("B2", -1), ("B3", 4)))
+    assert (names(parts), parts.shape) == (("A", "B1", "B2", "B3"), (2, 3, 0, 4))
+
+
+def passed_gradients() -> list[warnings.WarningMessage]:
+    """The warnings of three passes with a gradient: two named ones, and an unnamed one."""
+    leaf: Any = named("N", "C").requires_grad_()
+    gradient: Any = named("N", "C")
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        (leaf * 2).backward(gradient)
+        torch.autograd.grad(leaf * 2, leaf, gradient)
+        (leaf * 2).backward(gradient.rename(None))
+    return issued
+
+
+def test_a_gradient_with_names_is_warned_of(semantics: Semantics) -> None:
+    issued = passed_gradients()
+    if semantics is Semantics.NAMECHECK:
+        assert not issued
+        return
+    assert [str(warning.message).split(". ")[0] for warning in issued] == [
+        "Autograd was passed a named grad tensor with dims ['N', 'C']"
+    ] * 2
+    assert {(warning.category, warning.filename) for warning in issued} == {(UserWarning, __file__)}
+
+
+def first_names(**settings: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as issued, runtime(**settings):
+        warnings.simplefilter("always")
+        torch.zeros(2, 3) + 1
+        for _ in range(2):
+            TORCH.zeros(2, 3, names=("N", "C")).sum("N")
+    assert {warning.filename for warning in issued} <= {__file__}
+    return [str(warning.message) for warning in issued]
+
+
+@pytest.mark.parametrize("semantics", Semantics)
+def test_the_experimental_warning_is_issued_once_where_it_is_wanted(semantics: Semantics) -> None:
+    assert first_names(semantics=semantics) == []
+    [text] = first_names(semantics=semantics, experimental_warning=True)
+    assert text.startswith("Named tensors and all their associated APIs are an experimental")

@@ -1,0 +1,95 @@
+"""Names in files: those that no tensor can have are refused, and nothing fails later on them."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from typing import Any, Final
+
+import pytest
+import torch
+
+import namecheck
+from namecheck.runtime import Contradicted, runtime
+from namecheck.runtime.core.tensor_names import names_of
+from tests.runtime.tensors import called, names
+
+# What a file may hold as the names of a tensor of two dims, with a part of the error.
+CRAFTED: Final[dict[str, tuple[Any, str]]] = {
+    "a number": (5, "must either be None or a tuple"),
+    "a text": ("NC", "must either be None or a tuple"),
+    "a list": (["N", "C"], "must either be None or a tuple"),
+    "a dict": ({"N": 0}, "must either be None or a tuple"),
+    "numbers": ((0, 1), "expected None or string for Dimname but got int"),
+    "texts that are no identifiers": (("N", "C\n\x1b[31m"), "a valid identifier contains only"),
+    "duplicates": (("N", "N"), "duplicate names"),
+    "too few": (("N",), "Number of names \\(1\\) and number of dimensions in tensor \\(2\\)"),
+    "too many": (("N", "C", "H"), "Number of names \\(3\\)"),
+    "nested": ((("N",), "C"), "expected None or string for Dimname but got tuple"),
+}
+
+
+def stored(carried: Any, tensor: torch.Tensor | None = None) -> bytes:
+    """The file of a tensor with this attribute, made without namecheck."""
+    tensor = torch.zeros(2, 3) if tensor is None else tensor
+    if carried is not None:
+        vars(tensor)["_names"] = carried
+    buffer = io.BytesIO()
+    torch.save(tensor, buffer)
+    return buffer.getvalue()
+
+
+def crafted() -> list[Any]:
+    return [pytest.param(*pair, id=title) for title, pair in CRAFTED.items()]
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize(("carried", "message"), crafted())
+def test_names_that_no_tensor_can_have_are_not_loaded(
+    carried: Any, message: str, weights_only: bool
+) -> None:
+    file = stored(carried)
+    with runtime(), pytest.raises(Contradicted, match=message) as raised:
+        torch.load(io.BytesIO(file), weights_only=weights_only)
+    assert raised.value.finding.filename == __file__
+
+
+@pytest.mark.parametrize(("carried", "message"), crafted())
+def test_a_parameter_is_checked_too(carried: Any, message: str) -> None:
+    file = stored(carried, torch.nn.Parameter(torch.zeros(2, 3)))
+    with runtime(), pytest.raises(Contradicted, match=message):
+        torch.load(io.BytesIO(file), weights_only=True)
+
+
+@pytest.mark.parametrize(("carried", "message"), crafted())
+def test_what_was_loaded_before_the_installation_has_unknown_names(
+    carried: Any, message: str
+) -> None:
+    tensor: Any = torch.load(io.BytesIO(stored(carried)), weights_only=True)
+    with runtime():
+        assert names_of(tensor) == ("?", "?"), message
+        assert repr(tensor).startswith("tensor([[0., 0., 0.]")
+        assert str(tensor) == f"{tensor}"
+        assert names(tensor + 1) == names(tensor.relu()) == names(tensor.sum(0, True))
+        assert names(tensor.t()) == names(tensor[:1]) == (None, None)
+        with pytest.raises((namecheck.NameMismatch, TypeError)):
+            tensor.sum("N")
+        assert names(called(tensor, "N", "C")) == ("N", "C")
+
+
+@pytest.mark.parametrize("carried", [("N", None), (None, None), ("?", "C"), None])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_names_are_loaded(carried: Any, weights_only: bool) -> None:
+    with runtime():
+        tensor: Any = torch.load(io.BytesIO(stored(carried)), weights_only=weights_only)
+        assert names_of(tensor) == carried
+        assert names_of(pickle.loads(pickle.dumps(tensor))) == carried
+
+
+def test_a_tensor_of_another_rank_than_it_was_named_with_is_stored_with_unknown_names() -> None:
+    with runtime():
+        tensor: Any = called(torch.zeros(2, 3), "N", "C")
+        torch.ops.aten.unsqueeze_(tensor, 0)
+        for other in (copy.copy(tensor), copy.deepcopy(tensor), pickle.loads(pickle.dumps(tensor))):
+            assert names_of(other) == ("?", "?", "?")
