@@ -6,8 +6,8 @@
 if the one has one dim fewer than the other, ``target like input`` if it has as many, ``condition
 with input`` if the other is passed, ``input,value by index`` if a tensor selects the positions that
 several values are written to, ``operands by equation`` if the equation of two operands sums over
-letters of both, ``input if affine reduction=mean min_val<0`` if all of these conditions certainly
-hold.
+letters of both, ``input if affine and min_val < 0`` if this condition certainly holds
+(`namecheck.effects.conditions`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Defaults, can_cast, promote, spoken
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Constant, Tensor
+from namecheck.effects import conditions
 from namecheck.effects.dtype_words import (
     CATEGORIES,
     dtypes_of,
@@ -76,7 +77,7 @@ def read(subject: str, text: str) -> Need:
 _NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
-def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> None:
+def check_entry(subject_text: str, text: str, parameters: ParameterNames | None) -> None:
     """Check an entry of `needs`; raises `WordError`."""
     need = read_cell(text)
     names = [word.name for word in words_in(need.items)]
@@ -88,7 +89,10 @@ def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> N
         raise WordError("the dtypes are missing", (*_RELATIONS, *CATEGORIES, *KINDS))
     if not need.messages and relation not in _OWN_MESSAGES:
         raise WordError("the error of torch for other dtypes is missing")
-    check_parameters((name for name in read_subject(subject).named if name != "dtype"), parameters)
+    subject = read_subject(subject_text)
+    if subject.condition is not None:
+        conditions.check(subject.condition)
+    check_parameters((name for name in subject.named if name != "dtype"), parameters)
 
 
 def check(need: Need, call_operands: Operands, defaults: Defaults) -> None:
@@ -119,7 +123,7 @@ def _refused(message: Message, dtype: str) -> Contradiction:
 def _counts(subject: Subject, call_operands: Operands) -> bool:
     relation, arguments = subject.relation, call_operands.arguments
     if relation == "if":
-        return all(condition.holds(arguments) for condition in subject.conditions)
+        return subject.condition is not None and conditions.holds(subject.condition, arguments)
     if relation == "with":
         return arguments.get(subject.other) is not None
     first, *_, last = (subject.parameters[0], *subject.parameters)

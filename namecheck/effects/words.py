@@ -1,22 +1,31 @@
 """The grammar of the columns of a row, which are parsed once, with the row.
 
 A column states an attribute of the result in words, after ``; `` torch's error, after `` | `` the
-errors for further results; ``params`` and ``ctor`` state parameters::
+errors for further results; ``params`` and ``ctor`` state parameters, ``holds`` sizes, ``native``
+the calls that torch 2.12 refuses::
 
     cell      = [kernel ": "] {item} ["; " message {" | " message}]
     item      = word | parameter "?" value "=" word {"|" value "=" word}
-    word      = name ["(" name {"," name} ")"]
+    word      = name ["(" [name {"," name}] ")"]
     message   = [error ": "] text
-    subject   = parameter {"," parameter} [relation parameter | "if" {condition}]
+    subject   = parameter {"," parameter} [relation parameter | "if" condition]
     relation  = "below" | "like" | "with" | "by"
-    condition = parameter ["=" value | "<" number]
+    sizes     = {parameter | "_"} ["if" condition]
+    refusals  = [clauses] ["then" clauses]
+    clauses   = "refuses" "(" clause {";" clause} ")"
+    clause    = word ["if" condition]
+    condition = tests {"or" tests}
+    tests     = test {"and" test}
+    test      = term {("=" | "!=" | "<" | ">") term}
+    term      = word | literal
     signature = ["[" forms "]"] [entry {"," entry}]
     entry     = ["*" | "**"] parameter [">" role] [":" kind {"|" kind}] ["=" literal] | "*" | "/"
     literal   = "None" | "True" | "False" | number | string | "(" [literal {"," literal} [","]] ")"
 
 So ``return_complex?True=spectral|False=promotes(input,window)`` is an item in which an argument
 chooses a word, and ``bitwise_and_cpu: floating complex`` are two words about a kernel. Each column
-defines the meaning of its words; `namecheck.operators.signatures` has that of a signature.
+defines the meaning of its words; `namecheck.operators.signatures` has that of a signature,
+`namecheck.effects.conditions` that of a condition.
 """
 
 from __future__ import annotations
@@ -24,14 +33,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import cpp, spoken
-from namecheck.core.sizes import Expression
-from namecheck.core.tensors import SomeNumber
 
 
 class WordError(ValueError):
@@ -96,23 +103,71 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant in a condition: None, a bool, a number or a string."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A test: each term compared with the next by a sign; a single term must be true."""
+
+    terms: tuple[Word | Literal, ...]
+    signs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition: an argument is certainly passed and true, has a value, or is below a number."""
+    """A condition: all tests of one of the alternatives hold."""
 
-    parameter: str
-    value: str | None = None
-    limit: float | None = None
+    alternatives: tuple[tuple[Comparison, ...], ...]
 
-    def holds(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether it certainly holds for a call."""
-        argument = arguments.get(self.parameter)
-        if self.value is not None:
-            return str(argument) == self.value
-        if isinstance(argument, (Expression, SomeNumber)):
-            return False
-        if not isinstance(argument, (bool, int, float)):
-            return False
-        return bool(argument) if self.limit is None else argument < self.limit
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Its parameters, and its measures with theirs."""
+        tests = [test for tests in self.alternatives for test in tests]
+        return tuple(term for test in tests for term in test.terms if isinstance(term, Word))
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The parameters that it mentions."""
+        return frozenset(name for word in self.words for name in word.arguments or (word.name,))
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A kernel that torch 2.12 calls with some arguments, perhaps under a condition."""
+
+    kernel: Word
+    condition: Condition | None = None
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The arguments that it mentions."""
+        condition = self.condition.parameters if self.condition else frozenset[str]()
+        return condition.union(self.kernel.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalCell:
+    """The clauses of a row, those that are checked before its rule and those after it."""
+
+    before: tuple[Clause, ...] = ()
+    after: tuple[Clause, ...] = ()
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """All clauses."""
+        return self.before + self.after
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCell:
+    """The sizes of a tensor of a layer, by parameter, and when the layer has it."""
+
+    sizes: tuple[str, ...]
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +177,14 @@ class Subject:
     parameters: tuple[str, ...]
     relation: str = ""
     other: str = ""
-    conditions: tuple[Condition, ...] = ()
+    condition: Condition | None = None
 
     @property
     def named(self) -> tuple[str, ...]:
         """All parameters that it mentions."""
         others = (self.other,) if self.other else ()
-        return (*self.parameters, *others, *(each.parameter for each in self.conditions))
+        tested = sorted(self.condition.parameters) if self.condition else ()
+        return (*self.parameters, *others, *tested)
 
 
 REQUIRED: Final = inspect.Parameter.empty
@@ -161,6 +217,7 @@ class SignatureCell:
 
 
 RELATIONS: Final = ("below", "like", "with", "by", "if")
+COMPARISONS: Final = ("=", "!=", "<", ">")
 
 
 @cache
@@ -190,6 +247,18 @@ def read_message(text: str) -> Message:
 def read_subject(text: str) -> Subject:
     """Parse the parameters that an entry is about, and its condition; raises `WordError`."""
     return _Reader(text).subject()
+
+
+@cache
+def read_sizes(text: str) -> SizeCell:
+    """Parse the sizes of a tensor of a layer; raises `WordError`."""
+    return _Reader(text).sizes()
+
+
+@cache
+def read_refusals(text: str) -> RefusalCell:
+    """Parse the clauses of the column ``native``; raises `WordError`."""
+    return _Reader(text).refusals()
 
 
 @cache
@@ -225,7 +294,7 @@ _TOKENS: Final = re.compile(
     r"""\s*(?: (?P<number> -?(?: \d+\.?\d* | \.\d+ )(?: e[-+]?\d+ )?(?![\w.]) )
             | (?P<name> -?[\w.]+ )
             | (?P<string> '[^'\\]*' )
-            | (?P<sign> \*\*|[][(),?=|<>:*/] )
+            | (?P<sign> \*\*|!=|[][(),;?=|<>:*/] )
             | (?P<rest> \S.* ))""",
     re.VERBOSE | re.DOTALL,
 )
@@ -262,10 +331,67 @@ class _Reader:
         if relation != "if":
             subject = Subject(parameters, relation, self._name())
         else:
-            subject = Subject(parameters, relation, conditions=tuple(self._conditions()))
-        if self._next < len(self._tokens):
-            raise self._misplaced()
+            subject = Subject(parameters, relation, condition=self._condition())
+        self._ends()
         return subject
+
+    def sizes(self) -> SizeCell:
+        """The sizes of a tensor, and the condition."""
+        sizes = []
+        while self._next < len(self._tokens) and self._tokens[self._next] != "if":
+            sizes.append(self._name())
+        condition = self._condition() if self._takes("if") else None
+        self._ends()
+        return SizeCell(tuple(sizes), condition)
+
+    def refusals(self) -> RefusalCell:
+        """The clauses before the rule and after it."""
+        before = () if self._sees("then") else self._clauses()
+        after = self._clauses() if self._takes("then") else ()
+        self._ends()
+        return RefusalCell(before, after)
+
+    def _clauses(self) -> tuple[Clause, ...]:
+        if not self._takes("refuses"):
+            raise self._misplaced()
+        self._needs("(")
+        clauses = [self._clause()]
+        while self._takes(";"):
+            clauses.append(self._clause())
+        self._needs(")")
+        return tuple(clauses)
+
+    def _clause(self) -> Clause:
+        name = self._name()
+        if not self._sees("("):
+            raise WordError(f"'{name}' is not kernel(argument, …)")
+        return Clause(self._word(name), self._condition() if self._takes("if") else None)
+
+    def _condition(self) -> Condition:
+        alternatives = [self._tests()]
+        while self._takes("or"):
+            alternatives.append(self._tests())
+        return Condition(tuple(alternatives))
+
+    def _tests(self) -> tuple[Comparison, ...]:
+        tests = [self._test()]
+        while self._takes("and"):
+            tests.append(self._test())
+        return tuple(tests)
+
+    def _test(self) -> Comparison:
+        terms, signs = [self._term()], list[str]()
+        while self._next < len(self._tokens) and self._tokens[self._next] in COMPARISONS:
+            signs.append(self._tokens[self._next])
+            self._next += 1
+            terms.append(self._term())
+        return Comparison(tuple(terms), tuple(signs))
+
+    def _term(self) -> Word | Literal:
+        token = self._tokens[self._next] if self._next < len(self._tokens) else ""
+        if token.isidentifier() and token not in _CONSTANTS:
+            return self._word(self._name())
+        return Literal(self._literal())
 
     def signature(self) -> SignatureCell:
         """The parameters of a call, and its forms."""
@@ -327,16 +453,6 @@ class _Reader:
             return value
         raise self._misplaced()
 
-    def _conditions(self) -> Iterable[Condition]:
-        while self._next < len(self._tokens):
-            name = self._name()
-            if self._takes("="):
-                yield Condition(name, value=self._name())
-            elif self._takes("<"):
-                yield Condition(name, limit=self._number())
-            else:
-                yield Condition(name)
-
     def _choice(self, parameter: str) -> Choice:
         words = [self._case()]
         while self._takes("|"):
@@ -351,7 +467,7 @@ class _Reader:
     def _word(self, name: str) -> Word:
         if not self._takes("("):
             return Word(name)
-        arguments = self._names()
+        arguments = () if self._sees(")") else self._names()
         self._needs(")")
         return Word(name, arguments)
 
@@ -361,26 +477,26 @@ class _Reader:
             names.append(self._name())
         return tuple(names)
 
-    def _number(self) -> float:
-        word = self._name()
-        try:
-            return float(word)
-        except ValueError:
-            raise WordError(f"'{word}' is not a number") from None
-
     def _name(self) -> str:
         if self._next == len(self._tokens) or self._tokens[self._next][0] in _NO_NAMES:
             raise self._misplaced()
         self._next += 1
         return self._tokens[self._next - 1]
 
-    def _takes(self, sign: str) -> bool:
-        seen = self._next < len(self._tokens) and self._tokens[self._next] == sign
-        self._next += seen
-        return seen
+    def _sees(self, token: str) -> bool:
+        return self._next < len(self._tokens) and self._tokens[self._next] == token
+
+    def _takes(self, token: str) -> bool:
+        is_next = self._sees(token)
+        self._next += is_next
+        return is_next
 
     def _needs(self, sign: str) -> None:
         if not self._takes(sign):
+            raise self._misplaced()
+
+    def _ends(self) -> None:
+        if self._next < len(self._tokens):
             raise self._misplaced()
 
     def _misplaced(self) -> WordError:
@@ -389,5 +505,6 @@ class _Reader:
         return WordError(f"'{self._tokens[self._next]}' is misplaced in '{self._text}'")
 
 
-_SIGNS: Final = frozenset({*"[](),?=|<>:*/", "**"})
-_NO_NAMES: Final = frozenset({*"[](),?=|<>:*/", "'"})
+_SIGNS: Final = frozenset({*"[](),;?=|<>:*/", "**", "!="})
+_NO_NAMES: Final = frozenset({*"[](),;?=|<>:*/!", "'"})
+_CONSTANTS: Final = frozenset({"None", "True", "False"})

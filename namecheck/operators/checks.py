@@ -12,8 +12,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from namecheck.effects import columns
-from namecheck.effects.words import Signature, SignatureCell, WordError, read_signature
+from namecheck.effects import columns, conditions
+from namecheck.effects.words import (
+    Signature,
+    SignatureCell,
+    WordError,
+    read_signature,
+    read_sizes,
+)
 from namecheck.operators import native, signatures
 from namecheck.operators.row import LISTS, TABLES, WORDS, Operator, texts
 from namecheck.rules import registry
@@ -213,11 +219,12 @@ def _check_native(
     row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
     try:
-        names = native.parse(row.get("native", "")).names
-    except ValueError as error:
-        raise Fault("native", str(error)) from error
+        clauses = native.read(row.get("native", "")).clauses
+    except WordError as error:
+        raise Fault("native", error.problem, error.allowed, error.kind) from error
+    names = frozenset().union(*(clause.parameters for clause in clauses))
     allowed = _roles(ctor).union(*(_roles(signature) for _, signature in overloads))
-    for name in sorted(names - allowed - {"each", "result", "out"}):
+    for name in sorted(names - allowed - native.OF_CLAUSES):
         raise Fault("native", f"unknown parameter '{name}'", sorted(allowed), "parameters")
 
 
@@ -241,8 +248,14 @@ def _check_holds(row: Mapping[str, Any], ctor: Signature) -> None:
     """Check that the tensor sizes of a layer are settings of its class."""
     names = {parameter.name for parameter in ctor}
     for tensor, text in row.get("holds", {}).items():
-        sizes, _, condition = text.partition(" if ")
-        for name in (*sizes.split(), *condition.split()):
+        try:
+            cell = read_sizes(text)
+            if cell.condition is not None:
+                conditions.check(cell.condition)
+        except WordError as error:
+            raise Fault("holds", error.problem, error.allowed, error.kind) from error
+        tested = sorted(cell.condition.parameters) if cell.condition else ()
+        for name in (*cell.sizes, *tested):
             if name != "_" and name not in names:
                 problem = f"'{name}', the size of '{tensor}', is no parameter of ctor"
                 raise Fault("holds", problem, sorted(names), "parameters")

@@ -197,12 +197,10 @@ def _apply(
                 ):
                     aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
-                for clause in row.native_refusals.before:
-                    clause.check(row.key, arguments)
+                row.refuse_natively(arguments)
             answer = _wrap(registry.called(rule, arguments))
             if native:
-                for clause in row.native_refusals.after:
-                    clause.check(row.key, {**arguments, "result": answer})
+                row.refuse_natively({**arguments, "result": answer}, rule_accepts=True)
             target = args[0] if call.inplace and args else out
             answers.append(
                 attributes.attributed(answer, row.effects(overload), arguments, defaults, target)

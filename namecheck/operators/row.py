@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.effects import columns
@@ -15,9 +15,6 @@ from namecheck.effects.words import Signature, SignatureCell, WordError, read_si
 from namecheck.operators import signatures
 from namecheck.operators.shipped import fault
 from namecheck.rules import refusals, registry
-
-if TYPE_CHECKING:
-    from namecheck.operators.native import Refusals
 
 
 @dataclass(frozen=True)
@@ -142,16 +139,16 @@ class Operator:
         is_rule = self.native not in ("", "refuses") and "(" not in self.native
         return self.native if is_rule else self.names
 
-    @cached_property
-    def native_refusals(self) -> Refusals:
-        """The calls that torch 2.12 refuses under a condition."""
-        # Only `Semantics.NATIVE` uses it; other runs need not import the parser.
+    def refuse_natively(self, arguments: Mapping[str, Any], *, rule_accepts: bool = False) -> None:
+        """Raise `Contradiction` where torch 2.12 refuses a call: before its rule, or after that."""
+        # Only `Semantics.NATIVE` calls it; other runs need not import the module.
         from namecheck.operators import native
 
         try:
-            return native.parse(self.native)
-        except ValueError as error:
-            raise fault(self.key, error) from error
+            clauses = native.read(self.native)
+        except WordError as error:
+            raise fault(self.key, f"column 'native': {error}") from error
+        native.check(clauses.after if rule_accepts else clauses.before, self.key, arguments)
 
     @cached_property
     def is_placed(self) -> bool:

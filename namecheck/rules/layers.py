@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, new_dim, of_rank
-from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
-from namecheck.rules.arguments import Word
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
 from namecheck.rules.dim_map import first, joined, without_right
 from namecheck.rules.products import bilinear
-from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import rule
 
 
@@ -106,16 +104,6 @@ def normalizes_by_vectors(
         if vector is not None and vector.dims.rank == 1:
             check_one("batch_norm", what, channels, vector.dims[0], by_label=False)
     return input.dims
-
-
-@rule
-def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
-    """As `interpolates`; torch 2.12 refuses names, by a kernel for each mode (interpolate)."""
-    if input.dims.named() is Answer.YES and isinstance(mode, str) and input.dims.rank is not None:
-        word = {"nearest-exact": "_upsample_nearest_exact"}.get(mode, f"upsample_{mode}")
-        dims = {"linear": "1d", "bilinear": "2d", "bicubic": "2d", "trilinear": "3d"}
-        raise not_supported(word + dims.get(mode, f"{input.dims.rank - 2}d"))
-    return input.dims.sizeless()
 
 
 @rule(memory="first")

@@ -63,6 +63,13 @@ def unifies_names_of_inputs_to_scalar(input: Tensor, target: Tensor) -> Dims:
 
 @rule(memory="loses", aligns="matched")
 @reduced
+def unifies_names_of_target_and_input(input: Tensor, target: Tensor) -> Dims:
+    """As `unifies_names_of_inputs_to_scalar`; torch has the target first (recorded: kl_div)."""
+    return broadcast(target.dims, input.dims)
+
+
+@rule(memory="loses", aligns="matched")
+@reduced
 def compares_alike(input: Tensor, target: Tensor) -> Dims:
     """As `unifies_names_of_inputs_to_scalar`, for equal shapes (binary_cross_entropy)."""
     unified = broadcast(input.dims, target.dims)
@@ -188,22 +195,3 @@ def cross_entropy_natively(input: Tensor, target: Tensor) -> Dims:
     if one is None or one != other:
         return unnamed
     return broadcast(input.dims, target.dims).without(_class_place(input.dims))
-
-
-@rule
-@reduced
-def kl_div_natively(input: Tensor, target: Tensor, log_target: bool | Unknown = False) -> Dims:
-    """Both inputs unify; torch 2.12 refuses names in its ``xlogy`` (recorded: kl_div)."""
-    if log_target is False:
-        refuse_named("xlogy.Tensor", [target])
-    return broadcast(target.dims, input.dims)
-
-
-@rule
-@reduced
-def poisson_nll_loss_natively(input: Tensor, target: Tensor, full: bool | Unknown = False) -> Dims:
-    """Both inputs unify; torch 2.12 multiplies them first (recorded: poisson_nll_loss)."""
-    unified = broadcast(input.dims, broadcast(target.dims, input.dims))
-    if full is True:
-        refuse_named("mul.Scalar", [target])
-    return unified

@@ -18,7 +18,6 @@ from namecheck.rules.broadcasting import broadcast, check_one, diagonal_dim
 from namecheck.rules.dim_map import joined, show_rank, without_right
 from namecheck.rules.permutations import transposes_last_two
 from namecheck.rules.reductions import check_square, removes_dimensions
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 Two: TypeAlias = tuple[Dims, Dims]
@@ -284,17 +283,6 @@ def covariances(input: Tensor) -> Dims:
     if each.size == 1:
         return Dims()
     return OPEN if each.size is UNKNOWN else Dims((each, each))
-
-
-@rule
-def cov_natively(input: Tensor) -> Dims:
-    """As `covariances`; torch 2.12 inserts a dim into the named means (recorded: cov)."""
-    if input.dims.rank == 1:
-        refuse_named("view", [input])
-    if input.dims.rank != 2:
-        return covariances(input)
-    refuse_named("unsqueeze", [Tensor(Dims(input.dims.prefix[:1]))])
-    return covariances(input).unnamed()
 
 
 @rule(memory="unknown")

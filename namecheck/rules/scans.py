@@ -13,7 +13,6 @@ from namecheck.rules.arguments import DimArgument, DimArguments
 from namecheck.rules.broadcasting import unify
 from namecheck.rules.concatenations import cat
 from namecheck.rules.reductions import positions, reduce
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
@@ -121,14 +120,6 @@ def diff_natively(
     for one, other in pairwise(parts):
         unify(one.dims, other.dims, "cat")
     return diff(input, n, dim, prepend, append)
-
-
-@rule
-def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown:
-    """As `cumulative_trapezoid`; torch 2.12 scales by an unsupported operator (recorded)."""
-    if x is None:
-        refuse_named("mul.Scalar", [y])
-    return UNKNOWN
 
 
 @rule(memory="unknown", aligns="matched")

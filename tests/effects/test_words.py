@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
-from namecheck.core.tensors import SOME_NUMBERS, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.effects import columns, operands
 from namecheck.effects.words import (
     Cell,
     Choice,
+    Comparison,
     Condition,
+    Literal,
     Message,
     Parameter,
     SignatureCell,
@@ -23,7 +25,9 @@ from namecheck.effects.words import (
     read_cell,
     read_items,
     read_message,
+    read_refusals,
     read_signature,
+    read_sizes,
     read_subject,
     read_word,
 )
@@ -66,41 +70,43 @@ def test_a_message_tells_of_dtypes() -> None:
         ("input,weight", Subject(("input", "weight"))),
         ("target below input", Subject(("target",), "below", "input")),
         (
-            "input if affine p<1 low<-0.5 reduction=mean",
+            "input if affine and 0 < p < 1 or mode = 'mean'",
             Subject(
                 ("input",),
                 "if",
-                conditions=(
-                    Condition("affine"),
-                    Condition("p", limit=1.0),
-                    Condition("low", limit=-0.5),
-                    Condition("reduction", value="mean"),
+                condition=Condition(
+                    (
+                        (
+                            Comparison((Word("affine"),)),
+                            Comparison((Literal(0), Word("p"), Literal(1)), ("<", "<")),
+                        ),
+                        (Comparison((Word("mode"), Literal("mean")), ("=",)),),
+                    )
                 ),
             ),
         ),
     ],
 )
-def test_a_subject_tells_when_it_counts(text: str, subject: Subject) -> None:
+def test_a_subject_has_a_condition(text: str, subject: Subject) -> None:
     assert read_subject(text) == subject
 
 
-@pytest.mark.parametrize(
-    ("condition", "argument", "holds"),
-    [
-        (Condition("p"), True, True),
-        (Condition("p"), 0, False),
-        (Condition("p"), UNKNOWN, False),
-        (Condition("p", limit=1.0), 0.5, True),
-        (Condition("p", limit=1.0), 1, False),
-        (Condition("p", limit=2.0), SOME_NUMBERS["float"], False),
-        (Condition("p", value="None"), None, True),
-        (Condition("p", value="mean"), "sum", False),
-    ],
-)
-def test_a_condition_holds_only_where_that_is_certain(
-    condition: Condition, argument: Any, holds: bool
-) -> None:
-    assert condition.holds({"p": argument}) is holds
+def test_sizes_have_a_condition() -> None:
+    assert read_sizes("out _ inner").sizes == ("out", "_", "inner")
+    cell = read_sizes("out if bias")
+    assert cell.condition is not None
+    assert cell.sizes == ("out",)
+    assert cell.condition.parameters == {"bias"}
+
+
+def test_refusals_are_clauses_before_the_rule_and_after_it() -> None:
+    cell = read_refusals("refuses(view(a, b); no_device()) then refuses(x.y_(c) if rank(d) = e)")
+    assert [clause.kernel for clause in cell.before] == [
+        Word("view", ("a", "b")),
+        Word("no_device"),
+    ]
+    assert [clause.parameters for clause in cell.after] == [{"c", "d", "e"}]
+    assert read_refusals("then refuses(x(c))").before == ()
 
 
 def test_a_signature_has_kinds_defaults_and_how_parameters_are_passed() -> None:
@@ -180,6 +186,7 @@ PARAMETERS: Final = {"input", "weight", "reduction"}
         ("needs", {"input,bias": "alike; no"}, "unknown parameter 'bias'", "weight"),
         ("needs", {"input if affine": "negated"}, "unknown parameter 'affine'", "weight"),
         ("needs", {"input near weight": "negated"}, "unknown word 'near'", "below"),
+        ("needs", {"input if rnak(weight) = 1": "negated"}, "unknown measure 'rnak'", "rank"),
         ("device", "gpu", "unknown word 'gpu'", "cuda"),
         ("device", "alike(input,bias)", "unknown parameter 'bias'", "weight"),
         ("memory", "keeps", "unknown word 'keeps'", "preserves"),

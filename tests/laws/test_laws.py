@@ -48,7 +48,6 @@ SILENT: Final = {
     "cast_or_type": "without a dtype it answers with a string",
     "solves_least_squares": "what it tells of the errors is not followed",
     "reduced_loss": "the result without a reduction is not followed yet",
-    "cumulative_trapezoid_natively": "not followed with named x",
     **dict.fromkeys(
         (
             *("hstack", "chain_matmul", "tensordot", "bilinear", "embedding", "gather"),

@@ -161,7 +161,6 @@ PATCHED: Final = {
     **dict.fromkeys(["equal", "same_size", "agrees"], "the names of two tensors are compared"),
     **dict.fromkeys(["assigning", "assigning_natively"], "the names of a value are compared"),
     **dict.fromkeys(["single_value", "count_of_elements", "is_tensor"], "the call is recorded"),
-    "cumulative_trapezoid_natively": "torch 2.12 refuses names",
     "shape": "the attribute is written by hand",
     "einops_shape": "einops is no part of torch",
 }

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from namecheck.core.dims import Dim, Dims, new_dim
-from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
-from namecheck.effects.words import REQUIRED
+from namecheck.effects import conditions
+from namecheck.effects.words import REQUIRED, read_sizes
 from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.addresses import LayerTensor
 from namecheck.interpreter.domain.cells import TRAINING_MODE
@@ -84,10 +85,13 @@ class TorchNN:
         row = self.interpreter.context.rows[nn_module.key]
         settings = self._settings(nn_module, store)
         if name in row.holds:
-            sizes, _, condition = row.holds[name].partition(" if ")
-            if condition and settings.get(condition, UNKNOWN) is not True:
-                return NONE if settings.get(condition) is False else None
-            dims = Dims(tuple(_dim(word, settings) for word in sizes.split()))
+            cell = read_sizes(row.holds[name])
+            if cell.condition is not None:
+                arguments = {**dict.fromkeys(cell.condition.parameters, UNKNOWN), **settings}
+                present = conditions.answer(cell.condition, arguments)
+                if present is not Answer.YES:
+                    return NONE if present is Answer.NO else None
+            dims = Dims(tuple(_dim(word, settings) for word in cell.sizes))
             return TensorValue(LayerTensor(nn_module.address, name), Held(Tensor(dims)))
         setting = settings.get(name, UNKNOWN)
         return Const(setting) if isinstance(setting, (bool, int, Expression)) else None

@@ -1,0 +1,148 @@
+"""The meaning of a condition in a row: a test of the arguments of a call.
+
+A term is a literal, a parameter, or a measure of a parameter (`MEASURES`). A test compares terms,
+or asks whether one is true. A parameter that the overload does not have is None.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType, NoneType
+from typing import Any, Final
+
+from namecheck.core.dims import product
+from namecheck.core.names import UNKNOWN, Answer, Name, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import Constant, SomeNumber, Tensor
+from namecheck.effects.words import Comparison, Condition, Literal, Word, WordError
+
+
+def check(condition: Condition) -> None:
+    """Raise `WordError` for a measure that does not exist, or that takes other parameters."""
+    for word in condition.words:
+        if word.arguments and word.name not in MEASURES:
+            raise WordError(f"unknown measure '{word.name}'", MEASURES, "measures")
+        if len(word.arguments) > 1:
+            raise WordError(f"'{word.name}' measures one parameter")
+
+
+def answer(condition: Condition, arguments: Mapping[str, Any]) -> Answer:
+    """Whether a condition holds for a call."""
+    return _most(
+        _least(_compare(test, arguments) for test in tests) for tests in condition.alternatives
+    )
+
+
+def holds(condition: Condition, arguments: Mapping[str, Any]) -> bool:
+    """Whether a condition certainly holds for a call."""
+    return answer(condition, arguments) is Answer.YES
+
+
+def _least(degrees: Iterable[Answer]) -> Answer:
+    return min(degrees, key=_DEGREE)
+
+
+def _most(degrees: Iterable[Answer]) -> Answer:
+    return max(degrees, key=_DEGREE)
+
+
+_DEGREE: Final = operator.attrgetter("value")
+
+
+def _compare(comparison: Comparison, arguments: Mapping[str, Any]) -> Answer:
+    values = [_value(term, arguments) for term in comparison.terms]
+    if not comparison.signs:
+        return _truth(values[0])
+    return _least(map(_compared, comparison.signs, values, values[1:]))
+
+
+def _truth(value: Any) -> Answer:
+    if isinstance(value, SomeNumber) or not isinstance(value, (bool, int, float, NoneType)):
+        return Answer.MAYBE
+    return Answer.YES if value else Answer.NO
+
+
+def _value(operand: Word | Literal, arguments: Mapping[str, Any]) -> Any:
+    if isinstance(operand, Literal):
+        return operand.value
+    if operand.arguments:
+        return MEASURES[operand.name](arguments.get(operand.arguments[0]))
+    value = arguments.get(operand.name)
+    return value.name if isinstance(value, Constant) else value
+
+
+def _compared(sign: str, value: Any, other_value: Any) -> Answer:
+    if any(isinstance(each, (Unknown, Expression, SomeNumber)) for each in (value, other_value)):
+        return Answer.MAYBE
+    if sign in _ORDERS:
+        if not isinstance(value, (int, float)) or not isinstance(other_value, (int, float)):
+            return Answer.MAYBE
+        compares = _ORDERS[sign](value, other_value)
+    else:
+        constant = any(each is None or isinstance(each, bool) for each in (value, other_value))
+        equal = (
+            value is other_value if constant else bool(value == other_value)
+        )  # True is not the number 1
+        compares = equal is (sign == "=")
+    return Answer.YES if compares else Answer.NO
+
+
+_ORDERS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
+    {"<": operator.lt, ">": operator.gt}
+)
+
+
+def _rank(value: Any) -> int | Unknown:
+    rank = value.dims.rank if isinstance(value, Tensor) else None
+    return UNKNOWN if rank is None else rank
+
+
+def _last(value: Any) -> int | Unknown:
+    rank = _rank(value)
+    return rank if isinstance(rank, Unknown) else rank - 1
+
+
+def _min_rank(value: Any) -> int | Unknown:
+    return value.dims.min_rank if isinstance(value, Tensor) else UNKNOWN
+
+
+def _first(value: Any) -> Name | Unknown:
+    if not isinstance(value, Tensor) or not value.dims.prefix:
+        return UNKNOWN
+    return value.dims.prefix[0].name
+
+
+def _numel(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return UNKNOWN if value.dims.open else product(value.dims.sizes)
+    if isinstance(value, (tuple, list)):
+        return product(size if isinstance(size, (int, Expression)) else UNKNOWN for size in value)
+    return value
+
+
+def _count(value: Any) -> int | Unknown:
+    return len(value) if isinstance(value, (tuple, list)) else UNKNOWN
+
+
+def _is_tensor(value: Any) -> bool | Unknown:
+    return UNKNOWN if isinstance(value, Unknown) else isinstance(value, Tensor)
+
+
+MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "rank": _rank,
+        "min_rank": _min_rank,
+        "last": _last,
+        "first": _first,
+        "numel": _numel,
+        "count": _count,
+        "is_tensor": _is_tensor,
+    }
+)
+"""The measures of one parameter.
+
+``rank`` is the number of dims of a tensor, ``min_rank`` the least that it may be, ``last`` the
+index of the last dim, ``first`` the name of the first dim; ``numel`` the number of elements of a
+tensor, or of a tensor with this size or these sizes; ``count`` the number of tensors in a list.
+"""
