@@ -14,7 +14,7 @@ from namecheck.rules.factories import sized
 from namecheck.rules.registry import rule
 
 
-@rule(patched=False)
+@rule(patched=False, counts=True)
 def rank(input: Tensor) -> int | Unknown:
     """The number of dims (torch.Tensor.dim)."""
     return UNKNOWN if input.dims.rank is None else input.dims.rank
@@ -26,13 +26,13 @@ def gradient(input: Tensor) -> Maybe:
     return Maybe(Tensor(input.dims.without_labels()))
 
 
-@rule
+@rule(counts=True)
 def shape(input: Tensor) -> tuple[Size, ...] | Unknown:
     """All sizes; unknown where the rank is unknown (torch.Tensor.shape)."""
     return UNKNOWN if input.dims.open else input.dims.sizes
 
 
-@rule
+@rule(counts=True)
 def size(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
     """All sizes, or the size of one dim (torch.Tensor.size)."""
     if dim is None:
@@ -51,13 +51,13 @@ def check_any_dims(input: Tensor, dim: DimArgument) -> None:
         )
 
 
-@rule
+@rule(counts=True)
 def count_of_elements(input: Tensor) -> Size:
     """The number of elements (torch.numel)."""
     return UNKNOWN if input.dims.open else product(input.dims.sizes)
 
 
-@rule(patched=False)
+@rule(patched=False, counts=True)
 def length(input: Tensor) -> Size:
     """``len(x)``: the size of the first dim (torch.Tensor.__len__)."""
     if input.dims.rank == 0:

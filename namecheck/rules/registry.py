@@ -42,7 +42,8 @@ class Traits:
     other dims; empty where each has its own role. A rule that `broadcasts` all its operands does
     not move a 0-d tensor from another device (`namecheck.effects.device`). A rule that is not
     `patched` returns no tensor and reads no names: at run time the shim does not patch torch's
-    function (`namecheck.runtime.patching.targets`).
+    function (`namecheck.runtime.patching.targets`). A rule that `counts` returns ints: where the
+    analysis does not know such a number, it still knows its type.
     """
 
     memory: str = ""
@@ -50,6 +51,7 @@ class Traits:
     aligns: Alignment = ""
     broadcasts: bool = False
     patched: bool = True
+    counts: bool = False
 
 
 NO_TRAITS: Final = Traits()
@@ -73,6 +75,7 @@ def rule(
     aligns: Alignment = "",
     broadcasts: bool = False,
     patched: bool = True,
+    counts: bool = False,
 ) -> Callable[[_R], _R]:
     """Register the decorated function with its traits."""
 
@@ -85,6 +88,7 @@ def rule(
     aligns: Alignment = "",
     broadcasts: bool = False,
     patched: bool = True,
+    counts: bool = False,
 ) -> _R | Callable[[_R], _R]:
     """Register a function, with its `Traits`, under its own name, which rows refer to.
 
@@ -92,7 +96,7 @@ def rule(
     """
     if function is not None:
         return _enter(function, NO_TRAITS)
-    traits = Traits(memory, overlaps, aligns, broadcasts, patched)
+    traits = Traits(memory, overlaps, aligns, broadcasts, patched, counts)
     return lambda decorated: _enter(decorated, traits)
 
 

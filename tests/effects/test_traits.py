@@ -38,6 +38,7 @@ def test_what_a_rule_says_of_attributes_is_known(name: str) -> None:
 
 def test_a_rule_without_traits_says_nothing() -> None:
     assert registry.traits_of("no_such_rule") == registry.Traits()
-    assert registry.traits_of("shape") == registry.Traits()
+    assert registry.traits_of("equal") == registry.Traits()
+    assert registry.traits_of("shape") == registry.Traits(counts=True)
     clamp = registry.Traits("preserves", "refused", "broadcast", broadcasts=True)
     assert registry.traits_of("clamp") == clamp

@@ -40,15 +40,12 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
+from namecheck.rules import registry
 
 _NUMBERS: Final = frozenset({"float", "complex"})
 # How deep containers in containers are followed, and how often one that was met before.
 _DEEPEST: Final = 64
 _REVISITS: Final = 512
-# The operators whose results are ints.
-_COUNTS: Final = frozenset(
-    {"shape", "size", "numel", "nelement", "dim", "ndim", "ndimension", "__len__"}
-)
 
 
 def promote(opaque: Opaque, store: Store) -> TensorValue:
@@ -183,7 +180,9 @@ def lift(
     if answer is UNKNOWN:
         if query is None:
             return interpreter.fresh("unknown")
-        return Opaque(query, "int" if operators.key_of(query.operator) in _COUNTS else None)
+        row = operators.row_of(query.operator, interpreter.context.rows)
+        is_int = row is not None and registry.traits_of(row.names).counts
+        return Opaque(query, "int" if is_int else None)
     if isinstance(answer, tuple):
         parts = [
             lift(interpreter, part, before, node, _part(query, index))
