@@ -7,6 +7,7 @@ value, the address and content of a tensor, any other value itself (`joins.ident
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from typing import Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.sizes import Known
@@ -142,6 +143,19 @@ class OperatorResult(Provenance):
     operands: tuple[Hashable, ...]
     words: tuple[str, ...] = ()
     path: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The key of the operator's row."""
+        return self.operator.removeprefix("Tensor.")
+
+    @property
+    def reads_shape(self) -> bool:
+        """Whether it is of all sizes of a tensor: ``x.shape``, ``x.size()``."""
+        return self.operator in _SHAPES and len(self.operands) == 1
+
+
+_SHAPES: Final = frozenset({"shape", "size", "Tensor.size"})
 
 
 @dataclass(frozen=True, slots=True)

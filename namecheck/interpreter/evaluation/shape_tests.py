@@ -33,8 +33,7 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Address, Const, Held, Key, TensorValue
 
 _RANKS: Final = frozenset({"dim", "ndim", "ndimension"})
-_SHAPES: Final = frozenset({"shape", "size"})
-_PER_DIM: Final = _SHAPES | {"names"}
+_PER_DIM: Final = frozenset({"shape", "size", "names"})
 _KINDS: Final = _RANKS | _PER_DIM | {"has_names", "numel", "nelement"}
 # How deep a test is looked into.
 _DEEP: Final = 4
@@ -63,10 +62,6 @@ class _Measured:
             joins.write(TensorValue(self.address, Held(self.tensor)), store, told)
 
 
-def _operator(query: OperatorResult) -> str:
-    return query.operator.removeprefix("Tensor.")
-
-
 def _of_operands(query: OperatorResult) -> _Measured | None:
     match query.operands[:1]:
         case ((address, Tensor() as tensor),):
@@ -77,10 +72,10 @@ def _of_operands(query: OperatorResult) -> _Measured | None:
 def _ranked(identity: object) -> _Measured | None:
     """The tensor whose rank a value is."""
     match identity.provenance if isinstance(identity, Key) else None:
-        case OperatorResult(path=()) as query if _operator(query) in _RANKS:
+        case OperatorResult(path=()) as query if query.key in _RANKS:
             return _of_operands(query)
         case Result("len", (Key(provenance=OperatorResult(path=()) as query),)) if (
-            _operator(query) in _PER_DIM and len(query.operands) == 1
+            query.key in _PER_DIM and len(query.operands) == 1
         ):
             return _of_operands(query)
     return None
@@ -91,12 +86,9 @@ def _sized(identity: object) -> tuple[_Measured, int] | None:
     measured: _Measured | None = None
     position: object = None
     match identity.provenance if isinstance(identity, Key) else None:
-        case OperatorResult(path=(place,)) as query if _operator(query) in _SHAPES:
-            measured = _of_operands(query) if len(query.operands) == 1 else None
-            position = place
-        case Item(Key(provenance=OperatorResult(path=()) as query), index) if (
-            _operator(query) in _SHAPES and len(query.operands) == 1
-        ):
+        case OperatorResult(path=(place,)) as query if query.reads_shape:
+            measured, position = _of_operands(query), place
+        case Item(Key(provenance=OperatorResult(path=()) as query), index) if query.reads_shape:
             measured, position = _of_operands(query), index
         case OperatorResult("size" | "Tensor.size", (_, Const(value=index))) as query:
             measured, position = _of_operands(query), index
@@ -108,9 +100,7 @@ def _sized(identity: object) -> tuple[_Measured, int] | None:
 def size_at(shape_key: Key, position: int) -> Known | None:
     """``x.shape[position]`` where this size is known, but not the rank."""
     match shape_key.provenance:
-        case OperatorResult(path=()) as query if (
-            _operator(query) in _SHAPES and len(query.operands) == 1
-        ):
+        case OperatorResult(path=()) as query if query.reads_shape:
             measured = _of_operands(query)
             size = UNKNOWN if measured is None else measured.tensor.dims[position].size
             return size if isinstance(size, (int, Expression)) else None
@@ -123,9 +113,7 @@ def fits(shape_key: Key, patterns: Sequence[ast.pattern], store: Store) -> bool:
     Where it may be the rank, it is from now on.
     """
     match shape_key.provenance:
-        case OperatorResult(path=()) as query if (
-            _operator(query) in _PER_DIM and len(query.operands) == 1
-        ):
+        case OperatorResult(path=()) as query if query.key in _PER_DIM and len(query.operands) == 1:
             measured = _of_operands(query)
             if measured is not None:
                 starred = any(isinstance(pattern, ast.MatchStar) for pattern in patterns)
@@ -150,7 +138,7 @@ def _asks_kind(identity: object, depth: int = 0) -> bool:
         return False
     match identity.provenance:
         case OperatorResult() as query:
-            return _operator(query) in _KINDS
+            return query.key in _KINDS
         case Result("isinstance" | "hasattr" | "issubclass" | "callable"):
             return True
         case Attribute(_, name) if name in _KINDS:

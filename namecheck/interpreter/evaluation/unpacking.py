@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import of_rank
@@ -14,9 +13,6 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, Value
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-
-# The queries for all sizes: ``x.shape``, ``x.size()``.
-_SHAPES: Final = frozenset({"shape", "size", "Tensor.size"})
 
 
 def ranked(
@@ -35,7 +31,9 @@ def ranked(
     ):
         return value
     match value.key.provenance:
-        case OperatorResult(operator, ((address, Tensor() as tensor),)) if operator in _SHAPES:
+        case OperatorResult(operands=((address, Tensor() as tensor),)) as query if (
+            query.reads_shape
+        ):
             tensor_value = TensorValue(address, Held(tensor))
         case _:
             return value

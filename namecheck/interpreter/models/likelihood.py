@@ -34,8 +34,6 @@ from namecheck.interpreter.domain.values import (
 from namecheck.operators import Inference
 from namecheck.rules.registry import traits_of
 
-# The queries for all sizes, and the arithmetic of sizes.
-_SHAPES: Final = frozenset({"shape", "size", "Tensor.size"})
 # The number of elements of a tensor is a number of 63 bits.
 _LARGEST: Final = 1 << 63
 _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Known]]] = {
@@ -227,13 +225,15 @@ def _computed(key: Key, size_of_key: dict[Key, Known | None]) -> Known | None:
             return size
         case Item(Key() as container, int() as index, "int"):
             match container.provenance:
-                case OperatorResult(query, ((_, Tensor() as tensor),)) if query in _SHAPES:
+                case OperatorResult(operands=((_, Tensor() as tensor),)) as query if (
+                    query.reads_shape
+                ):
                     return _size_at(tensor, index)
         case OperatorResult(
             "size" | "Tensor.size", ((_, Tensor() as tensor), Const(value=int() as at))
         ):
             return _size_at(tensor, at)
-        case OperatorResult(query, ((_, Tensor() as tensor),), (), (at,)) if query in _SHAPES:
+        case OperatorResult(_, ((_, Tensor() as tensor),), (), (at,)) as query if query.reads_shape:
             return _size_at(tensor, at)
         case Operation(name, (one, other)) if name in _ARITHMETIC:
             left, right = _size_of(one, size_of_key), _size_of(other, size_of_key)
