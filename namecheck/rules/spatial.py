@@ -119,6 +119,22 @@ def pools(
     return _with_indices(_resized(input.dims, run_over(input.dims, windows)), return_indices)
 
 
+@rule(memory="suggests")
+def pools_with_indices(
+    input: Tensor,
+    spatial: int,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = None,
+    padding: Extent = 0,
+    dilation: Extent = 1,
+    ceil_mode: bool | Unknown = False,
+) -> tuple[Dims, Dims]:
+    """As `pools`; the result always has the indices (nn.functional.max_pool2d_with_indices)."""
+    pooled = pools(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+    assert isinstance(pooled, Dims)
+    return pooled, pooled
+
+
 def _check_length(dims: Dims, spatial: int) -> None:
     """Refuse a rank without channels before the spatial dims (recorded: max_pool2d)."""
     if dims.rank is not None and dims.rank not in (spatial + 1, spatial + 2):
@@ -159,6 +175,41 @@ def adaptive_pools(
         for dim, size in zip(places, requested, strict=True)
     ]
     return _with_indices(_resized(input.dims, sizes), return_indices)
+
+
+@rule(memory="unknown")
+def adaptive_pools_with_indices(
+    input: Tensor, spatial: int, output_size: Extent = UNKNOWN
+) -> tuple[Dims, Dims]:
+    """As `adaptive_pools`; the result always has the indices (torch.adaptive_max_pool1d)."""
+    pooled = adaptive_pools(input, spatial, output_size)
+    assert isinstance(pooled, Dims)
+    return pooled, pooled
+
+
+@rule(memory="unknown")
+def pools_fractionally(
+    input: Tensor,
+    spatial: int,
+    output_size: Extent | None = None,
+    return_indices: bool | Unknown = False,
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    """The input's names; the spatial dims have the `output_size` (nn.FractionalMaxPool2d).
+
+    With a ratio in its place the sizes are unknown. With `return_indices` the indices of the
+    largest values have the same dims.
+    """
+    size = UNKNOWN if output_size is None else output_size
+    return adaptive_pools(input, spatial, size, return_indices)
+
+
+@rule(memory="unknown")
+def pools_fractionally_with_indices(
+    input: Tensor, spatial: int, output_size: Extent | None = None
+) -> tuple[Dims, Dims]:
+    """As `pools_fractionally`; the result always has the indices."""
+    size = UNKNOWN if output_size is None else output_size
+    return adaptive_pools_with_indices(input, spatial, size)
 
 
 @rule(memory="unknown")
