@@ -28,6 +28,7 @@ from namecheck.runtime.patching import (
     stored_names,
     targets,
     tensor_conversions,
+    unsupported,
     wrappers,
 )
 from namecheck.runtime.patching.sites import Site
@@ -208,6 +209,14 @@ def _check_version() -> None:
 
 def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch | Deferred]:
     """All patches, that of the attribute for the names first."""
+    ruled = list(_patches(semantics, recording=recording))
+    yield from ruled
+    if semantics is Semantics.NATIVE:
+        replaced = {(id(p.owner), p.attribute) for p in ruled if isinstance(p, Patch)}
+        yield from unsupported.patches(replaced)
+
+
+def _patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch | Deferred]:
     rows = operators.table()
     make = wrappers.make_recorder if recording else wrappers.make
     yield Patch(torch.Tensor, ATTRIBUTE, None)

@@ -43,6 +43,27 @@ def test_operators_that_were_not_supported() -> None:
     assert names(matrix) == ("N", "C")
 
 
+@pytest.mark.parametrize(
+    ("kernel", "call"),
+    [
+        ("native_layer_norm", lambda x: torch.native_layer_norm(x, (3,), None, None, 1e-5)),
+        ("embedding", lambda x: torch.embedding(x, torch.tensor([0, 1]))),
+        ("segment_reduce", lambda x: torch.segment_reduce(x, "sum", lengths=torch.tensor([3]))),
+        ("nonzero_static", lambda x: x.nonzero_static(size=2)),
+        ("sparse_mask", lambda x: x.sparse_mask(torch.eye(3).to_sparse())),
+    ],
+)
+def test_operators_without_a_rule_were_not_supported(kernel: str, call: Any) -> None:
+    with runtime(semantics=Semantics.NATIVE):
+        matrix: Any = named("N", "C", sizes=(3, 3))
+        with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format(kernel)) as raised:
+            call(matrix)
+        assert raised.value.finding.code == "NC120"
+        assert set(call(matrix.rename(None))[0].names) <= {None}
+    with runtime():
+        assert set(call(matrix)[0].names) <= {None}
+
+
 def test_other_strides_in_place_leave_no_names() -> None:
     with runtime():
         matrix: Any = named("N", "C", sizes=(2, 3))

@@ -68,9 +68,12 @@ def test_what_was_loaded_before_the_installation_has_unknown_names(
 ) -> None:
     tensor: Any = torch.load(io.BytesIO(stored(carried)), weights_only=True)
     with runtime():
-        assert names_of(tensor) == ("?", "?"), message
         assert repr(tensor).startswith("tensor([[0., 0., 0.]")
         assert str(tensor) == f"{tensor}"
+        if "duplicate" in message:  # native torch has such tensors, too
+            assert names_of(tensor) == carried
+            return
+        assert names_of(tensor) == ("?", "?")
         assert names(tensor + 1) == names(tensor.relu()) == names(tensor.sum(0, True))
         assert names(tensor.t()) == names(tensor[:1]) == (None, None)
         with pytest.raises((namecheck.NameMismatch, TypeError)):

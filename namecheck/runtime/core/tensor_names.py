@@ -15,14 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 import torch
 
 from namecheck.core.dims import OPEN, Dims
-from namecheck.core.names import (
-    UNKNOWN,
-    Contradiction,
-    Name,
-    check_distinct,
-    read_name,
-    word,
-)
+from namecheck.core.names import UNKNOWN, Contradiction, Name, read_name, word
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.runtime.core import native_warnings
 from namecheck.runtime.core.patch_table import TABLE
@@ -93,9 +86,7 @@ def read_names(carried: object) -> tuple[Name, ...]:
     """
     if not isinstance(carried, tuple):
         raise Contradiction("NC114", "names must either be None or a tuple of dim names")
-    names = tuple(UNKNOWN if name == UNKNOWN_NAME else read_name(name) for name in carried)
-    check_distinct(names)
-    return names
+    return tuple(UNKNOWN if name == UNKNOWN_NAME else read_name(name) for name in carried)
 
 
 def visible_names(tensor: torch.Tensor) -> Names:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import torch
 
-from namecheck.core.names import Contradiction
+from namecheck.core.names import Contradiction, check_distinct
 from namecheck.runtime.core import reporting, tensor_names
 from namecheck.runtime.core.patch_table import Patch
 from namecheck.runtime.core.tensor_names import ATTRIBUTE
@@ -59,6 +59,7 @@ def _checking(original: Callable[..., Any]) -> Callable[..., Any]:
 def _check(tensor: torch.Tensor) -> None:
     try:
         names = tensor_names.read_names(vars(tensor)[ATTRIBUTE])
+        check_distinct(names)
         if len(names) != tensor.dim():
             raise Contradiction(
                 "NC106",
