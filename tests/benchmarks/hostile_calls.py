@@ -10,10 +10,12 @@ def _joined(lines: list[str]) -> str:
 # Functions
 
 
-def nested_functions() -> str:
+def nested_functions(size: int = 5_000) -> str:
     """5,000 functions in one function."""
-    body = [f"    def f{n}(x):\n        return f{max(n - 1, 0)}(x.relu())" for n in range(5_000)]
-    return _joined(["def f(x):", "    x = x.refine_names('N', 'C')", *body, "    return f4999(x)"])
+    body = [f"    def f{n}(x):\n        return f{max(n - 1, 0)}(x.relu())" for n in range(size)]
+    return _joined(
+        ["def f(x):", "    x = x.refine_names('N', 'C')", *body, f"    return f{size - 1}(x)"]
+    )
 
 
 def functions_within_functions() -> str:
@@ -26,28 +28,28 @@ def functions_within_functions() -> str:
     return _joined([*lines, "f0(A)"])
 
 
-def recursion_chain() -> str:
+def recursion_chain(size: int = 2_000) -> str:
     """A chain of 2,000 functions that call the next."""
-    body = [f"def f{n}(x):\n    return f{n + 1}(x.relu())" for n in range(2_000)]
-    return _joined([*body, "def f2000(x):\n    return x", "f0(A)"])
+    body = [f"def f{n}(x):\n    return f{n + 1}(x.relu())" for n in range(size)]
+    return _joined([*body, f"def f{size}(x):\n    return x", "f0(A)"])
 
 
-def calls_twice() -> str:
+def calls_twice(size: int = 60) -> str:
     """A chain of 60 methods that call the next twice."""
     lines = ["class M:", "    def __init__(self):", "        self.w = A"]
-    for n in range(60):
+    for n in range(size):
         lines += [
             f"    def f{n}(self, x):",
             f"        return self.f{n + 1}(x) + self.f{n + 1}(x * self.w)",
         ]
-    lines += ["    def f60(self, x):", "        return x * self.w"]
+    lines += [f"    def f{size}(self, x):", "        return x * self.w"]
     return _joined([*lines, "M().f0(A)"])
 
 
-def builds_twice() -> str:
+def builds_twice(size: int = 40) -> str:
     """A chain of 40 classes that make the next twice."""
     lines = ["class M0:", "    def __init__(self):", "        self.w = A"]
-    for n in range(1, 40):
+    for n in range(1, size):
         lines += [
             f"class M{n}:",
             "    def __init__(self):",
@@ -57,18 +59,18 @@ def builds_twice() -> str:
             "        return self.a.forward(x) + self.b.forward(x)",
         ]
     lines[3:3] = ["    def forward(self, x):", "        return x * self.w"]
-    return _joined([*lines, "M39().forward(A)"])
+    return _joined([*lines, f"M{size - 1}().forward(A)"])
 
 
-def mutual_recursion() -> str:
+def mutual_recursion(size: int = 2_000) -> str:
     """2,000 functions that all may call each other."""
     lines = []
-    for n in range(2_000):
+    for n in range(size):
         lines += [
             f"def f{n}(x, n):",
             f"    if n == {n}:",
-            f"        return f{(n * 7 + 1) % 2000}(x, n)",
-            f"    return f{(n * 13 + 5) % 2000}(x.relu(), n) + f{(n + 1) % 2000}(x, n)",
+            f"        return f{(n * 7 + 1) % size}(x, n)",
+            f"    return f{(n * 13 + 5) % size}(x.relu(), n) + f{(n + 1) % size}(x, n)",
         ]
     return _joined([*lines, "f0(A, 1)"])
 
@@ -192,7 +194,7 @@ def defaults() -> str:
 # Classes
 
 
-def methods() -> str:
+def methods(size: int = 5_000) -> str:
     """A class of 5,000 methods."""
     lines = [
         "class M(torch.nn.Module):",
@@ -200,7 +202,7 @@ def methods() -> str:
         "        super().__init__()",
         "        self.w = A",
     ]
-    for n in range(5_000):
+    for n in range(size):
         lines += [
             f"    def f{n}(self, x):",
             f"        self.a{n} = x.refine_names('N', 'C') + self.w",
@@ -209,11 +211,11 @@ def methods() -> str:
     return _joined(lines)
 
 
-def attributes() -> str:
+def attributes(size: int = 5_000) -> str:
     """A class of 5,000 attributes, and 100 methods that read them."""
     lines = ["class M(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
-    lines += [f"        self.a{n} = A.rename(C='C{n}')" for n in range(5_000)]
-    for n in range(100):
+    lines += [f"        self.a{n} = A.rename(C='C{n}')" for n in range(size)]
+    for n in range(size // 50):
         lines += [
             f"    def f{n}(self, x):",
             f"        return x.refine_names('N', 'C{n}') + self.a{n}",
@@ -221,7 +223,7 @@ def attributes() -> str:
     return _joined(lines)
 
 
-def inheritance() -> str:
+def inheritance(size: int = 300) -> str:
     """A chain of 300 classes, each of which calls super()."""
     lines = [
         "class M0:",
@@ -230,7 +232,7 @@ def inheritance() -> str:
         "    def forward(self, x):",
         "        return x * self.w",
     ]
-    for n in range(1, 300):
+    for n in range(1, size):
         lines += [
             f"class M{n}(M{n - 1}):",
             "    def __init__(self):",
@@ -238,7 +240,7 @@ def inheritance() -> str:
             "    def forward(self, x):",
             "        return super().forward(x.relu())",
         ]
-    return _joined([*lines, "M299().forward(A)"])
+    return _joined([*lines, f"M{size - 1}().forward(A)"])
 
 
 def diamonds() -> str:

@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from tests.benchmarks import hostile_calls, hostile_more
+
 Program = Callable[[int], str]
 
 
@@ -345,6 +347,18 @@ def long_annotations(size: int) -> str:
     )
 
 
+LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
+    "functions in one function": (hostile_calls.nested_functions, (500, 1_000, 2_000, 4_000)),
+    "a chain of functions": (hostile_calls.recursion_chain, (250, 500, 1_000, 2_000)),
+    "methods that call the next twice": (hostile_calls.calls_twice, (15, 30, 60, 120)),
+    "functions that call each other": (hostile_calls.mutual_recursion, (50, 100, 200, 400)),
+    "a class of many methods": (hostile_calls.methods, (150, 300, 600, 1_200)),
+    "a chain of derived classes": (hostile_calls.inheritance, (15, 30, 60, 120)),
+    "a tree of derived classes": (hostile_more.many_classes, (100, 200, 400, 800)),
+}
+"""Programs whose cost is at most proportional to their size."""
+
+
 def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
     """Each program with its four sizes."""
     programs: dict[str, tuple[Program, tuple[int, ...]]] = {
@@ -357,6 +371,7 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         long_ints: (8, 16, 32, 64),
         diamonds: (5, 10, 20, 40),
         super_chain: (13, 25, 50, 100),
+        hostile_calls.builds_twice: (10, 20, 40, 80),
         suppressions: (500, 1_000, 2_000, 4_000),
         used_suppressions: (250, 500, 1_000, 2_000),
         findings: (250, 500, 1_000, 2_000),
@@ -372,7 +387,7 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
     }
     for program, steps in sizes.items():
         programs[(inspect.getdoc(program) or "").rstrip(".")] = program, steps
-    return programs
+    return {**programs, **LINEAR}
 
 
 PROGRAMS: Final = _programs()

@@ -247,10 +247,10 @@ with k as x:
 """
 
 
-def many_classes() -> str:
+def many_classes(size: int = 3_000) -> str:
     """3,000 classes in one hierarchy, each with a method."""
     lines = ["class K0:", "    def f0(self, x):", "        return x.refine_names('N', 'C')"]
-    for n in range(1, 3_000):
+    for n in range(1, size):
         lines += [
             f"class K{n}(K{(n - 1) // 4}):",
             f"    def f{n}(self, x):",

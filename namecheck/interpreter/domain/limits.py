@@ -39,8 +39,8 @@ MOST_ENTRIES: Final = 1 << 10
 """Entries of a dict that the program adds to."""
 _MOST_NESTED: Final = 1 << 10
 _DEEPEST: Final = 64
-LONGEST_CHAIN: Final = 256
-"""Unknown values made of unknown values."""
+LARGEST_KEY: Final = 512
+"""Unknown values that an unknown value is made of; one that is part of two others counts twice."""
 
 COMPOUND: Final[frozenset[type]] = frozenset(
     {

@@ -42,23 +42,23 @@ class Key:
     Keys contain keys, so the hash is computed once. A `foreign` key depends on a library version:
     its value depends on the library that the program runs with. A `failed` key depends on the
     missing result of an operator that raised a contradiction: nothing may be concluded from it.
-    `depth` is the length of the longest chain of keys in keys.
+    `size` is the number of keys in it, itself included; a key in two others counts twice.
     """
 
-    __slots__ = ("_hash", "_newest", "depth", "failed", "foreign", "provenance")
+    __slots__ = ("_hash", "_newest", "failed", "foreign", "provenance", "size")
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
-        foreign, failed, depth = isinstance(provenance, Version), isinstance(provenance, Failed), 0
+        foreign, failed, size = isinstance(provenance, Version), isinstance(provenance, Failed), 1
         for part in provenance.parts():
             if part.__class__ not in _WORDS:
                 for key in _keys(part):
                     foreign = foreign or key.foreign
                     failed = failed or key.failed
-                    depth = key.depth if key.depth > depth else depth
+                    size += key.size
         self.foreign: bool = foreign
         self.failed: bool = failed
-        self.depth: int = depth + 1
+        self.size: int = size
         self._hash = hash(provenance)
         self._newest: tuple[int, ...] | None = None
 

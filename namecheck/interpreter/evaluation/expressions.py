@@ -95,7 +95,7 @@ class Expressions:
             self._budget.left -= 1
         result = case(node, store, frame)
         if isinstance(result, Opaque):
-            if result.key.depth > limits.LONGEST_CHAIN:
+            if result.key.size > limits.LARGEST_KEY:
                 result = limits.shortened(result, store)
             result = store.fact(ConstantOf, result.key, result)
         elif result.__class__ in limits.COMPOUND and limits.is_bulky(result, store):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
-from namecheck.core.trees import nodes
+from namecheck.core.trees import add_children, nodes
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING
@@ -31,6 +31,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+_NOTHING: Final = frozenset[str]()
 # The methods that initialise an instance: their writes come before any other.
 _MAKERS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 
@@ -48,6 +49,17 @@ class _Writes:
     filled: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _ClassWrites:
+    """The attributes that the functions of a file write, by the name before the dot.
+
+    `filled` are the attributes of anything with containers that are changed.
+    """
+
+    bound: dict[str, frozenset[str]]
+    filled: frozenset[str]
+
+
 class Later:
     """Forgets what may have been written since a module, or an instance, was made."""
 
@@ -57,8 +69,9 @@ class Later:
 
     def forget_module(self, environment: Environment, tree: ast.Module, store: Store) -> None:
         """Forget what the functions of a file may have written to its variables."""
-        functions = [node for node in nodes(tree) if isinstance(node, FUNCTIONS)]
+        functions = _outermost_functions(tree)
         writes = _writes(functions, _variable)
+        of_classes: _ClassWrites | None = None
         declared = {
             n for f in functions for g in nodes(f) if isinstance(g, ast.Global) for n in g.names
         }
@@ -73,7 +86,8 @@ class Later:
             if isinstance(value, Instance):
                 self.forget_instance(value, store)
             elif isinstance(value, ClassValue) and value.node is not None:
-                self._class(value, value.node, functions, store)
+                of_classes = of_classes or _class_writes(functions)
+                self._class(value, value.node, of_classes, store)
 
     def forget_instance(self, instance: Instance, store: Store) -> None:
         """Forget what its methods may have written to an instance."""
@@ -113,20 +127,11 @@ class Later:
         return writes
 
     def _class(
-        self, cls: ClassValue, class_node: ast.ClassDef, functions: Sequence[ast.AST], store: Store
+        self, cls: ClassValue, class_node: ast.ClassDef, class_writes: _ClassWrites, store: Store
     ) -> None:
-        """The attributes of a class: functions write them as ``Tape.current = …``."""
-        receivers = {cls.name, "cls"}
-        written = {
-            node.attr
-            for function in functions
-            for node in nodes(function)
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.value, ast.Name)
-            and node.value.id in receivers
-        }
-        filled = _writes(functions, _attribute).filled
+        """Forget the attributes of a class that functions write: ``Tape.current = …``."""
+        bound = class_writes.bound
+        written = bound.get(cls.name, _NOTHING) | bound.get("cls", _NOTHING)
         for name in sorted(self.interpreter.scope(class_node).local):
             value: Value | None = store.get((cls.address, name))
             if value is None or isinstance(value, (FunctionValue, Wrapped)):
@@ -134,7 +139,7 @@ class Later:
             if name in written:
                 store.set((cls.address, name), self.interpreter.fresh("written"))
             else:
-                self._fill(value, name in filled, store)
+                self._fill(value, name in class_writes.filled, store)
 
     def _fill(self, value: Value, is_changed: bool, store: Store) -> None:
         """Forget the content of a container that is changed, or is there to be filled."""
@@ -160,6 +165,34 @@ def _variable(node: ast.AST) -> str | None:
 
 def _attribute(node: ast.AST) -> str | None:
     return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _outermost_functions(tree: ast.Module) -> list[ast.AST]:
+    """The functions of a file that are in no other function."""
+    functions: list[ast.AST] = []
+    outside: list[ast.AST] = [tree]
+    for node in outside:  # it grows meanwhile
+        if isinstance(node, FUNCTIONS):
+            functions.append(node)
+        else:
+            add_children(node, outside)
+    return functions
+
+
+def _class_writes(functions: Sequence[ast.AST]) -> _ClassWrites:
+    names_of: dict[str, set[str]] = {}
+    for function in functions:
+        for node in nodes(function):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and isinstance(node.value, ast.Name)
+            ):
+                names_of.setdefault(node.value.id, set()).add(node.attr)
+    return _ClassWrites(
+        {receiver: frozenset(names) for receiver, names in names_of.items()},
+        _writes(functions, _attribute).filled,
+    )
 
 
 def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | None]) -> _Writes:
