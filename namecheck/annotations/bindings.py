@@ -60,7 +60,7 @@ class Bindings:
     """The bindings made so far in one call of `function`.
 
     `answer` is YES as long as every check had a definite answer, else MAYBE; NO is a
-    `Contradiction`. The axes in `given` are sizes that the caller passed as arguments. Without a
+    `Contradiction`. The axes in `numbers` are sizes that the caller passed as arguments. Without a
     name of the caller's they have no name, since two of them may be the same dim.
     """
 
@@ -69,7 +69,7 @@ class Bindings:
     runs: Mapping[str, Run] = field(default_factory=dict)
     pending: tuple[Pending, ...] = ()
     answer: Answer = Answer.YES
-    given: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
     for_result: bool = False
 
     @property
@@ -94,7 +94,7 @@ class Bindings:
         bound = self.axes.get(axis, Bound())
         if bound.name is None and not self.for_result:
             bound = replace(bound, name=UNKNOWN)
-        if axis in self.given and bound.name is UNKNOWN:
+        if axis in self.numbers and bound.name is UNKNOWN:
             return Dim(None if isinstance(bound.size, int) else UNKNOWN, bound.size)
         own = naming.scoped(axis, scope) if scope is not None else axis
         name = Axis(own) if bound.name is UNKNOWN else bound.name

@@ -79,7 +79,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OperandFacts:
     """A tensor operand of an operator: its expression, and its known names and attributes.
 
     `names` are the names of its dims from left to right, None where not all are known. `labelled`
@@ -100,13 +100,13 @@ class Facts:
 
     `operator` is the key of the called operator. `words` are the names that the finding is about,
     the most telling first (for a suppression, the unused code; none where it is unused as a whole).
-    `settled` says that the operands have their names in `given` on every path to this place: they
-    were named at the top level of a file, or in the function that is being run.
+    `settled` says that the operands have these names on every path to this place: they were named
+    at the top level of a file, or in the function that is being run.
     """
 
     operator: str = ""
     words: tuple[str, ...] = ()
-    given: tuple[Given, ...] = ()
+    operands: tuple[OperandFacts, ...] = ()
     settled: bool = False
 
 

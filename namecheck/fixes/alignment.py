@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, permutations
 
-from namecheck.core.findings import Finding, Given
+from namecheck.core.findings import Finding, OperandFacts
 from namecheck.editing.sites import Site, is_stable
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 from namecheck.fixes.shared.operands import align_by_labels, aligned_operands, appended
@@ -117,9 +117,9 @@ from namecheck.fixes.shared.operands import align_by_labels, aligned_operands, a
 )
 def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Aligns an operand with another that has all of its names: `align_as`, or `[:, None]`."""
-    given = aligned_operands(finding, site)
-    tried: set[tuple[Given, object]] = set()
-    for own, model in permutations(sorted(given, key=lambda one: not _is_stable(one, site)), 2):
+    operands = aligned_operands(finding, site)
+    tried: set[tuple[OperandFacts, object]] = set()
+    for own, model in permutations(sorted(operands, key=lambda one: not _is_stable(one, site)), 2):
         if own.names is None or model.names is None or len(own.names) >= len(model.names):
             continue
         if (own, model.names) in tried:  # of several equal ones, one is enough
@@ -131,12 +131,12 @@ def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield from _by_new_dims(own, model, site)
 
 
-def _is_stable(own: Given, site: Site) -> bool:
+def _is_stable(own: OperandFacts, site: Site) -> bool:
     node = site.expression(own.span)
     return node is not None and is_stable(node)
 
 
-def _by_new_dims(own: Given, model: Given, site: Site) -> Iterator[Proposal]:
+def _by_new_dims(own: OperandFacts, model: OperandFacts, site: Site) -> Iterator[Proposal]:
     """All ways to align the dims of one operand with dims of the other that have their names."""
     node = site.expression(own.span)
     if node is None or own.names is None or model.names is None or None in own.names:

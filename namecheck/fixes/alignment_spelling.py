@@ -35,7 +35,7 @@ def spell_dim_of_alignment(finding: Finding, site: Site) -> Iterator[Proposal]:
     facts, node = finding.facts, site.expression(finding.span)
     if facts is None or node is None:
         return
-    names = {name for operand in facts.given[:1] for name in operand.names or ()}
+    names = {name for operand in facts.operands[:1] for name in operand.names or ()}
     asked = {str(string.value) for string in site.strings(node)} - names
     for word in facts.words:
         nearest = nearest_word(word, asked)

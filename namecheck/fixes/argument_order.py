@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Final
 
-from namecheck.core.findings import Finding, Given
+from namecheck.core.findings import Finding, OperandFacts
 from namecheck.editing.sites import Site, quoted
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 
@@ -53,7 +53,7 @@ _RANK: Final = 4
 )
 def reorder_argument(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Brings the dims of an argument into the declared order: `.align_to()`, `.mT`."""
-    for argument in finding.facts.given if finding.facts else ():
+    for argument in finding.facts.operands if finding.facts else ():
         node, names = site.expression(argument.span), argument.names or ()
         if node is None or not 2 <= len(names) <= _RANK:
             continue
@@ -62,7 +62,7 @@ def reorder_argument(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield Proposal(f"Reorder the dims of `{text}`: `{order}`.", site.behind(node, order))
 
 
-def _orders(own: Given, quote: str) -> Iterator[str]:
+def _orders(own: OperandFacts, quote: str) -> Iterator[str]:
     """The ways to reorder the dims of a tensor: by their labels, or by swapping two."""
     names = own.names or ()
     if own.labelled:

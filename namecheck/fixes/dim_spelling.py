@@ -50,7 +50,7 @@ def spell_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
     facts, node = finding.facts, site.expression(finding.span)
     if facts is None or node is None:
         return
-    names = {name for operand in facts.given for name in operand.names or () if name is not None}
+    names = {name for operand in facts.operands for name in operand.names or () if name is not None}
     for word in facts.words:
         nearest = nearest_word(word, names - {word})
         if nearest is None:

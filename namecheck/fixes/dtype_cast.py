@@ -35,8 +35,8 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 )
 def cast_lower_kind(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Casts the operand of the lower kind (an integer, not a float): `.to(torch.float32)`."""
-    given = finding.facts.given if finding.facts else ()
-    for own, model in permutations(given, 2):
+    operands = finding.facts.operands if finding.facts else ()
+    for own, model in permutations(operands, 2):
         node = site.expression(own.span)
         if node is None or own.dtype not in KINDS or model.dtype not in KINDS:
             continue

@@ -94,9 +94,9 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
 def transpose_factor(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Transposes the factor of a product whose other matrix dim is the one to contract."""
     facts = finding.facts
-    if facts is None or facts.operator not in PRODUCTS or len(facts.given) != 2:
+    if facts is None or facts.operator not in PRODUCTS or len(facts.operands) != 2:
         return
-    first, second = facts.given
+    first, second = facts.operands
     if (
         first.names is None
         or second.names is None

@@ -44,8 +44,8 @@ def copy_to_host(finding: Finding, site: Site) -> Iterator[Proposal]:
 
     It is safe, because a tensor on the CPU is not copied.
     """
-    given = finding.facts.given[:1] if finding.facts else ()
-    for own in given:
+    operands = finding.facts.operands[:1] if finding.facts else ()
+    for own in operands:
         node = site.expression(own.span)
         if node is not None and own.device not in WITHOUT_DATA:
             text = site.line(node)

@@ -35,9 +35,9 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 def give_index(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Replaces the name of a dim by its index."""
     call, facts = site.expression(finding.span), finding.facts
-    if not isinstance(call, ast.Call) or facts is None or not facts.given:
+    if not isinstance(call, ast.Call) or facts is None or not facts.operands:
         return
-    names = facts.given[0].names or ()
+    names = facts.operands[0].names or ()
     values = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg != "names")]
     strings = [
         (string, word)

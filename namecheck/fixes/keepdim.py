@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Final
 
-from namecheck.core.findings import Edit, Finding, Given, is_of_sizes
+from namecheck.core.findings import Edit, Finding, OperandFacts, is_of_sizes
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.calls import called_name
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
@@ -116,10 +116,10 @@ _HOPS: Final = 3
 )
 def keep_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Keeps the dim if a reduction produces an operand that lacks it: `keepdim=True`."""
-    given = finding.facts.given if finding.facts else ()
-    by_names = not is_of_sizes(finding.code) and all(operand.labelled for operand in given)
+    operands = finding.facts.operands if finding.facts else ()
+    by_names = not is_of_sizes(finding.code) and all(operand.labelled for operand in operands)
     squares = finding.code == _OF_SQUARES
-    reductions = dict.fromkeys(_related(finding, site) if squares else _of_operands(given, site))
+    reductions = dict.fromkeys(_related(finding, site) if squares else _of_operands(operands, site))
     for call in reductions:
         edit = _kept(call, site)
         if edit is not None:
@@ -127,7 +127,7 @@ def keep_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield Proposal(message, (edit,), by_names)
 
 
-def _of_operands(reduced: Sequence[Given], site: Site) -> Iterator[ast.Call]:
+def _of_operands(reduced: Sequence[OperandFacts], site: Site) -> Iterator[ast.Call]:
     for own, model in permutations(reduced, 2):
         node = site.expression(own.span)
         if node is not None and _lacks_dims(own, model):
@@ -136,7 +136,7 @@ def _of_operands(reduced: Sequence[Given], site: Site) -> Iterator[ast.Call]:
                 yield reductions[0]
 
 
-def _lacks_dims(own: Given, model: Given) -> bool:
+def _lacks_dims(own: OperandFacts, model: OperandFacts) -> bool:
     """Whether an operand has some of the names of another, and fewer dims."""
     if own.names is None or model.names is None or len(own.names) >= len(model.names):
         return False

@@ -33,9 +33,9 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 def name_before_aligning(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Names the only unnamed dim after the only requested name that the tensor lacks."""
     call, facts = site.expression(finding.span), finding.facts
-    if facts is None or not facts.given or not isinstance(call, ast.Call):
+    if facts is None or not facts.operands or not isinstance(call, ast.Call):
         return
-    receiver, *others = facts.given
+    receiver, *others = facts.operands
     node, names = site.expression(receiver.span), receiver.names
     if node is None or names is None or list(names).count(None) != 1:
         return

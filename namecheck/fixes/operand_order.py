@@ -90,8 +90,8 @@ from namecheck.fixes.shared.operands import align_by_labels, aligned_operands, j
 )
 def reorder_second_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Gives the second of two operands with the same labels the order of the first."""
-    given = aligned_operands(finding, site) or joined_operands(finding, site)
-    for first, second in pairwise(given):
+    operands = aligned_operands(finding, site) or joined_operands(finding, site)
+    for first, second in pairwise(operands):
         if first.names is None or second.names is None or not first.labelled:
             continue
         if sorted(map(str, first.names)) == sorted(map(str, second.names)):

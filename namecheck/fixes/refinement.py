@@ -40,9 +40,9 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 def refine_before_writing(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Refines the names of a tensor that is written to, if it lacks names of the result."""
     facts = finding.facts
-    if facts is None or len(facts.given) < 2 or not _is_in_place(facts.operator):
+    if facts is None or len(facts.operands) < 2 or not _is_in_place(facts.operator):
         return
-    receiver, *others = facts.given
+    receiver, *others = facts.operands
     target = site.expression(receiver.span)
     if target is None or not is_stable(target) or receiver.names is None:
         return

@@ -46,9 +46,9 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
 def transpose_summand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Transposes the second of two operands that have the same last two dims in another order."""
     facts = finding.facts
-    if facts is None or facts.operator in PRODUCTS or len(facts.given) != 2:
+    if facts is None or facts.operator in PRODUCTS or len(facts.operands) != 2:
         return
-    first, second = facts.given
+    first, second = facts.operands
     if not first.names or second.names is None or len(second.names) < 2 or second.labelled:
         return
     swapped = (*second.names[:-2], second.names[-1], second.names[-2])

@@ -48,10 +48,10 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 )
 def transpose_before_view(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Makes the dims to merge adjacent before the view: `.transpose()`."""
-    call, given = site.expression(finding.span), finding.facts.given if finding.facts else ()
+    call, operands = site.expression(finding.span), finding.facts.operands if finding.facts else ()
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
-    names = given[0].names if given else None
+    names = operands[0].names if operands else None
     function = call.func
     for i, j in combinations(range(len(names or ())), 2):
         ending = f".transpose({i}, {j})"

@@ -94,7 +94,7 @@ class Compilation:
         if node.func.attr != "requires_grad_" or not is_stable(receiver):
             return False
         each = self._file.applied(node).each
-        tensors = [one.given[0] for one in each if one.given]
+        tensors = [one.positional[0] for one in each if one.positional]
         return any(isinstance(t, Tensor) and t.dims.named() is Answer.YES for t in tensors)
 
     def _visit(self, use: ast.Call | ast.Attribute) -> None:

@@ -44,7 +44,7 @@ def is_of_names(application: Application) -> bool:
     words = dict(application.keywords)
     if operators.key_of(application.operator) in _OF_NAMES or words.keys() & NEW_NAMES:
         return True
-    return any(is_name(value, application) for value in (*application.given, *words.values()))
+    return any(is_name(value, application) for value in (*application.positional, *words.values()))
 
 
 def is_name(value: Any, application: Application) -> bool:
@@ -78,12 +78,12 @@ def may_take_names(application: Application, rows: Rows) -> bool:
 
 def has_unknown(application: Application) -> bool:
     """Whether an argument is unknown."""
-    return UNKNOWN in application.given or UNKNOWN in dict(application.keywords).values()
+    return UNKNOWN in application.positional or UNKNOWN in dict(application.keywords).values()
 
 
 def has_names(application: Application) -> bool:
     """Whether there are texts among the arguments of this call, or new names."""
-    keyed: list[tuple[Key, Any]] = [*enumerate(application.given), *application.keywords]
+    keyed: list[tuple[Key, Any]] = [*enumerate(application.positional), *application.keywords]
     return any(
         key in NEW_NAMES or _has_text(value)
         for key, value in keyed
@@ -108,15 +108,15 @@ def arguments_of(
     application: Application, rows: Rows
 ) -> Iterator[tuple[Key, Any, Parameter | None]]:
     """The arguments of a call, each with its parameter if that is known."""
-    given, words = application.given, dict(application.keywords)
-    by_place, by_keyword = operators.parameters(application.operator, given, words, rows)
+    positional, words = application.positional, dict(application.keywords)
+    by_place, by_keyword = operators.parameters(application.operator, positional, words, rows)
     row, begun = operators.row_of(application.operator, rows), application.begun
     if begun is not None and row is not None and row.ctor:
         made = map(_of_layer, row.constructor)
         before, named = signatures.places(tuple(made), begun.args, begun.words)
         by_place[: begun.args] = before
         by_keyword |= named
-    for place, (value, parameter) in enumerate(zip(given, by_place, strict=True)):
+    for place, (value, parameter) in enumerate(zip(positional, by_place, strict=True)):
         yield place, value, parameter
     for word, value in words.items():
         yield word, value, by_keyword.get(word)
@@ -138,7 +138,7 @@ def reference_dims(application: Application) -> Dims:
 
 def first_dims(application: Application) -> Dims | None:
     """The dims of the first tensor argument of a call; None where there is none."""
-    for value in (*application.given, *(value for _, value in application.keywords)):
+    for value in (*application.positional, *(value for _, value in application.keywords)):
         first = value[0] if isinstance(value, (tuple, list)) and value else value
         if isinstance(first, Many):
             first = first.each
@@ -149,7 +149,7 @@ def first_dims(application: Application) -> Dims | None:
 
 def texts_of(application: Application) -> Iterator[str]:
     """The texts among the arguments of a call."""
-    values = [*application.given, *(value for _, value in application.keywords)]
+    values = [*application.positional, *(value for _, value in application.keywords)]
     for value in values:
         if isinstance(value, (tuple, list)):
             values += value

@@ -110,7 +110,7 @@ class Observations:
     def labels(self, location: str) -> frozenset[str]:
         """The names that tensors have in a file."""
         each = self.in_file(location)
-        values = [value for one in each for value in (*one.given, one.result)]
+        values = [value for one in each for value in (*one.positional, one.result)]
         tensors = [value for value in values if isinstance(value, Tensor)]
         return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
 

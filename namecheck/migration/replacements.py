@@ -137,7 +137,7 @@ def _agreed(
 def _looked_up(key: Key, each: Sequence[Application]) -> Iterator[PlaceAmong]:
     """The position of a name in the layout, if all applications share the layout and a name."""
     layouts = {reference_dims(one) for one in each}
-    names = [dict([*enumerate(one.given), *one.keywords]).get(key) for one in each]
+    names = [dict([*enumerate(one.positional), *one.keywords]).get(key) for one in each]
     [labels, *others] = {dims.names if dims.complete else () for dims in layouts}
     words = [naming.word(name) for name in labels]
     settled = all(isinstance(name, str) and words.count(name) == 1 for name in names)
@@ -209,7 +209,7 @@ class _Plan:
     def aligned(self, application: Application) -> _Options:
         """``align_to``, ``align_as``: a permutation, and new dims."""
         self._method(application)
-        old, *layout = application.given
+        old, *layout = application.positional
         if operators.key_of(application.operator) == "align_as":
             model = layout[0] if layout else dict(application.keywords).get("other")
             layout = list(dim_indices.complete(_dims(model)).names)
@@ -232,17 +232,17 @@ class _Plan:
         words = {keyword.arg for keyword in node.keywords if keyword.arg is not None}
         method = isinstance(node.func, ast.Attribute)
         begun, starred = application.begun, _first_star(node) < len(node.args)
-        given, possible = {name for name, _ in application.keywords}, (0, 1) if method else (0,)
+        keywords, possible = {name for name, _ in application.keywords}, (0, 1) if method else (0,)
         if begun is not None and application.early:
             # The first argument of a partial function is the function.
             possible = (0 if application.operator.startswith("nn.") else -1,)
-            given, self._offset = {*begun.words}, begun.args - len(node.args)
+            keywords, self._offset = {*begun.words}, begun.args - len(node.args)
         elif not starred:
-            self._offset = len(application.given) - len(node.args)
+            self._offset = len(application.positional) - len(node.args)
             possible = possible if begun is None else (begun.args,)
         else:
             self._offset = int(method and application.operator.startswith("Tensor."))
-        if self._offset not in possible or not given.issuperset(words) or (starred and begun):
+        if self._offset not in possible or not keywords.issuperset(words) or (starred and begun):
             raise Unsettled("its arguments are not all written there")
 
     def _is_written(self, key: Key, application: Application) -> bool:
@@ -254,13 +254,15 @@ class _Plan:
 
     def flattened(self, application: Application) -> _Options | None:
         """``flatten``: a list of names becomes the first and the last of them."""
-        given = list(name_arguments.arguments_of(application, self._rows))
-        names_it = any(p is not None and p.name in name_arguments.NEW_NAMES for _, _, p in given)
+        arguments = list(name_arguments.arguments_of(application, self._rows))
+        names_it = any(
+            p is not None and p.name in name_arguments.NEW_NAMES for _, _, p in arguments
+        )
         if not names_it and not name_arguments.has_names(application):
             return None
         options = self._arguments(application)
         replacing = dict(options.arguments)
-        for key, value, parameter in given:
+        for key, value, parameter in arguments:
             if parameter is not None and parameter.name == "dims":
                 dims, by_keyword = reference_dims(application), isinstance(key, str)
                 replacing[key] = tuple(dim_indices.ends(value, dims, by_keyword=by_keyword))

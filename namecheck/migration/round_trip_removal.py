@@ -111,7 +111,7 @@ def _restores_same_names(observed: Observed, stripped: Observed) -> bool:
 
 
 def _has_names_already(application: Application) -> bool:
-    tensor, result = (application.given or (None,))[0], application.result
+    tensor, result = (application.positional or (None,))[0], application.result
     return (
         isinstance(tensor, Tensor)
         and isinstance(result, Tensor)

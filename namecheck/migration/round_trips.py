@@ -277,14 +277,14 @@ def is_restore(call_node: ast.Call, observed: Observed) -> bool:
 
 
 def _strips(application: Application) -> bool:
-    if not _is_naming(application, "rename") or application.given[1:] != (None,):
+    if not _is_naming(application, "rename") or application.positional[1:] != (None,):
         return False
-    tensor = application.given[0]
+    tensor = application.positional[0]
     return isinstance(tensor, Tensor) and tensor.dims.complete and None not in tensor.dims.names
 
 
 def _restores(application: Application) -> bool:
-    tensor, result = (application.given or (None,))[0], application.result
+    tensor, result = (application.positional or (None,))[0], application.result
     return (
         _is_naming(application, "refine_names", "rename")
         and isinstance(tensor, Tensor)
@@ -297,7 +297,7 @@ def _restores(application: Application) -> bool:
 def _is_naming(application: Application, *keys: str) -> bool:
     """Whether one of these operators was applied to something, without a contradiction."""
     is_one = operators.key_of(application.operator) in keys
-    return is_one and bool(application.given) and application.contradiction is None
+    return is_one and bool(application.positional) and application.contradiction is None
 
 
 def _writes(observed: Observed) -> bool:

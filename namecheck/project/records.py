@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import syntax
-from namecheck.core.findings import Edit, Facts, Finding, Fix, Given, Place, Span, register
+from namecheck.core.findings import Edit, Facts, Finding, Fix, OperandFacts, Place, Span, register
 from namecheck.core.syntax import Suppression
 from namecheck.project.contents import digest
 from namecheck.project.files import Query
@@ -206,10 +206,10 @@ def _finding(finding: Finding, file_numbers: Mapping[str, int]) -> list[Any]:
 
 
 def _facts(facts: Facts) -> list[Any]:
-    given = [
-        [_span(one.span), one.names, one.labelled, one.dtype, one.device] for one in facts.given
+    operands = [
+        [_span(one.span), one.names, one.labelled, one.dtype, one.device] for one in facts.operands
     ]
-    return [facts.operator, facts.words, given, facts.settled]
+    return [facts.operator, facts.words, operands, facts.settled]
 
 
 def outcome_of(text: str, location: str, dependencies: Sequence[str], extents: Extents) -> Outcome:
@@ -279,17 +279,17 @@ class _Reading:
         )
 
     def _facts(self, record: list[Any], location: str) -> Facts:
-        operator, words, given, settled = record
+        operator, words, operands, settled = record
         return Facts(
             _string(operator),
             tuple(map(_string, words)),
-            tuple(self._given(one, location) for one in given),
+            tuple(self._operand_facts(one, location) for one in operands),
             _flag(settled),
         )
 
-    def _given(self, record: list[Any], location: str) -> Given:
+    def _operand_facts(self, record: list[Any], location: str) -> OperandFacts:
         span, names, labelled, dtype, device = record
-        return Given(
+        return OperandFacts(
             self._span(span, location),
             None if names is None else tuple(map(_string_or_none, names)),
             _flag(labelled),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from namecheck.core.findings import Given, Span
+from namecheck.core.findings import OperandFacts, Span
 from tests.interpreting import findings
 
 MADE = "x = torch.zeros(2, 3, names=('N', 'C'))\ny = torch.zeros(3, names=('N',))\n"
@@ -14,7 +14,7 @@ def test_the_operands_of_an_operator_with_their_names() -> None:
     line = finding.span.line
     assert finding.facts.operator == "mul"
     assert finding.facts.words == ("C", "N")
-    assert finding.facts.given == (
-        Given(Span(line, 1, line, 2), ("N", "C"), True, "float32", "cpu"),
-        Given(Span(line, 6, line, 11), ("N",), True, "float32", "cpu"),
+    assert finding.facts.operands == (
+        OperandFacts(Span(line, 1, line, 2), ("N", "C"), True, "float32", "cpu"),
+        OperandFacts(Span(line, 6, line, 11), ("N",), True, "float32", "cpu"),
     )

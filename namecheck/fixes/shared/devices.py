@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Final
 
-from namecheck.core.findings import Finding, Given
+from namecheck.core.findings import Finding, OperandFacts
 from namecheck.editing.sites import Site, is_stable
 
 HOST: Final = "cpu"
@@ -17,9 +17,9 @@ WITHOUT_DATA: Final = ("", "meta", HOST)
 
 def operands_on_host(finding: Finding, site: Site) -> Iterator[tuple[ast.expr, str]]:
     """The operands on the CPU, each with the source for the other operand's device."""
-    given = finding.facts.given if finding.facts else ()
-    yielded: set[Given] = set()
-    for own, model in permutations(given, 2):
+    operands = finding.facts.operands if finding.facts else ()
+    yielded: set[OperandFacts] = set()
+    for own, model in permutations(operands, 2):
         node, other = site.expression(own.span), site.expression(model.span)
         if node is None or other is None or own in yielded or not is_stable(other):
             continue

@@ -5,22 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from namecheck.core.findings import Edit, Finding, Given
+from namecheck.core.findings import Edit, Finding, OperandFacts
 from namecheck.editing.sites import Site, is_stable, quoted
 from namecheck.fixes.shared.declaration import Proposal
 from namecheck.rules.registry import NO_TRAITS, Traits, traits_of
 
 
-def aligned_operands(finding: Finding, site: Site) -> Sequence[Given]:
+def aligned_operands(finding: Finding, site: Site) -> Sequence[OperandFacts]:
     """The operands of an operator that aligns them dim by dim; none of another operator."""
     facts, traits = finding.facts, _traits(finding, site)
-    return facts.given if facts and traits.aligns else ()
+    return facts.operands if facts and traits.aligns else ()
 
 
-def joined_operands(finding: Finding, site: Site) -> Sequence[Given]:
+def joined_operands(finding: Finding, site: Site) -> Sequence[OperandFacts]:
     """The tensors that an operator concatenates along a dim; none of another operator."""
     facts, traits = finding.facts, _traits(finding, site)
-    return facts.given if facts and traits.memory == "joins" else ()
+    return facts.operands if facts and traits.memory == "joins" else ()
 
 
 def _traits(finding: Finding, site: Site) -> Traits:
@@ -28,7 +28,9 @@ def _traits(finding: Finding, site: Site) -> Traits:
     return NO_TRAITS if row is None else traits_of(row.names)
 
 
-def align_by_labels(own: Given, model: Given, site: Site, *, certain: bool) -> Iterator[Proposal]:
+def align_by_labels(
+    own: OperandFacts, model: OperandFacts, site: Site, *, certain: bool
+) -> Iterator[Proposal]:
     """Reorder an operand as another that has all of its names, by ``align_as``."""
     node, other = site.expression(own.span), site.expression(model.span)
     if node is None or other is None or own.names is None or model.names is None:

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from namecheck.core.findings import Edit, Given
+from namecheck.core.findings import Edit, OperandFacts
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Proposal
 
 PRODUCTS: Final = frozenset({"matmul", "mm", "bmm"})
 
 
-def transposed(own: Given, site: Site) -> Iterator[Proposal]:
+def transposed(own: OperandFacts, site: Site) -> Iterator[Proposal]:
     """Swap the last two dims of an operand."""
     node = site.expression(own.span)
     if node is None:

@@ -123,9 +123,9 @@ class Attributes:
         if isinstance(value, TupleValue) and name in value.fields:
             return value.items[value.fields.index(name)]
         if isinstance(value, TupleValue) and value.cls is not None:
-            found = class_lookup.attribute(value.cls, name, store)
-            if found is not None:
-                return self._bind(found, value, value.cls, node, store, frame)
+            member = class_lookup.attribute(value.cls, name, store)
+            if member is not None:
+                return self._bind(member, value, value.cls, node, store, frame)
         if isinstance(value, Const) and value.value is None and not alone:
             self.interpreter.fail("AttributeError")
         if isinstance(value, Const) and isinstance(value.value, Constant):
@@ -138,15 +138,15 @@ class Attributes:
 
     def _of_constant(self, constant: Constant, name: str) -> Value:
         """``dtype.is_floating_point``; other attributes of a torch constant are unknown."""
-        told = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
-        return self.interpreter.fresh("attribute") if told is None else Const(told)
+        answer = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
+        return self.interpreter.fresh("attribute") if answer is None else Const(answer)
 
     def _of_opaque(
         self, opaque: Opaque, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
-        written: Value | None = store.get((opaque.key, name))
-        if written is not None:
-            return written
+        override: Value | None = store.get((opaque.key, name))
+        if override is not None:
+            return override
         if narrowing.is_tensor(opaque, store):
             tensor = self.interpreter.torch.promote(opaque, store)
             return self._of_tensor(tensor, name, node, store, frame)
@@ -170,9 +170,9 @@ class Attributes:
     def _of_tensor(
         self, tensor_value: TensorValue, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
-        written: Value | None = store.get((tensor_value.address, name))
-        if written is not None:
-            return written
+        override: Value | None = store.get((tensor_value.address, name))
+        if override is not None:
+            return override
         patched: Value | None = store.get(("torch.Tensor", name))
         if patched is not None:
             return BoundMethod(patched, tensor_value)
@@ -189,13 +189,13 @@ class Attributes:
         return Opaque(Attribute(tensor_value.address, name))
 
     def _of_external(self, external: External, name: str, store: Store) -> Value:
-        written: Value | None = store.get((external.path, name))
-        if written is not None:
-            return written
+        override: Value | None = store.get((external.path, name))
+        if override is not None:
+            return override
         path = f"{external.path}.{name}"
-        held = self.interpreter.imports.member(external.path, name, store)
-        if held is not None:
-            return held
+        member = self.interpreter.imports.member(external.path, name, store)
+        if member is not None:
+            return member
         constant = torch_constant(path)
         if constant is not None:
             return Const(constant)
@@ -210,12 +210,12 @@ class Attributes:
     def _of_instance(
         self, value: Instance, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
-        written: Value | None = store.get((value.address, name))
-        if written is not None:
-            return written
-        found = class_lookup.attribute(value.cls, name, store)
-        if found is not None and not self._is_default(found, name, value, store):
-            return self._bind(found, value, value.cls, node, store, frame)
+        override: Value | None = store.get((value.address, name))
+        if override is not None:
+            return override
+        member = class_lookup.attribute(value.cls, name, store)
+        if member is not None and not self._is_default(member, name, value, store):
+            return self._bind(member, value, value.cls, node, store, frame)
         if name == "__class__":
             return value.cls
         if name == "__dict__":
@@ -233,15 +233,15 @@ class Attributes:
             return declared
         return Opaque(Attribute(value.address, name))
 
-    def _is_default(self, found: Value, name: str, value: Instance, store: Store) -> bool:
+    def _is_default(self, member: Value, name: str, value: Instance, store: Store) -> bool:
         """Whether a class has this only as the default of what an instance may have of its own.
 
         ``field(…)`` is no value of the attribute. Unknown code that constructs the instances may
         set whatever is annotated, and any other data if no constructor of the program runs.
         """
-        if isinstance(found, FieldOptions):
+        if isinstance(member, FieldOptions):
             return True
-        is_data = not isinstance(found, (FunctionValue, BoundMethod, Wrapped, ClassValue))
+        is_data = not isinstance(member, (FunctionValue, BoundMethod, Wrapped, ClassValue))
         if is_data and store.get((value.address, _FORGOTTEN)) is not None:
             return True
         cls = value.cls
@@ -257,10 +257,12 @@ class Attributes:
     ) -> Value | None:
         """An attribute of an instance that comes from a library class among its bases."""
         modules = self.interpreter.torch_nn
-        found = modules.attribute(value, name, store) if modules.is_module(value) else None
+        library_attribute = (
+            modules.attribute(value, name, store) if modules.is_module(value) else None
+        )
         own = joins.inherited(value, store)
-        if found is not None or own is None:
-            return found
+        if library_attribute is not None or own is None:
+            return library_attribute
         if isinstance(own, ListValue) and name in ("forward", "__call__"):
             return own
         if isinstance(own, (ListValue, DictValue)):
@@ -272,15 +274,15 @@ class Attributes:
     ) -> Value:
         if name in ("__name__", "__qualname__"):
             return Const(cls.name)
-        found = class_lookup.attribute(cls, name, store)
-        if found is None:
+        member = class_lookup.attribute(cls, name, store)
+        if member is None:
             return Opaque(Attribute(cls.address, name))
-        if isinstance(found, Wrapped):
-            if found.kind == "staticmethod":
-                return found.function
-            if found.kind == "classmethod":
-                return BoundMethod(found.function, cls)
-        return found
+        if isinstance(member, Wrapped):
+            if member.kind == "staticmethod":
+                return member.function
+            if member.kind == "classmethod":
+                return BoundMethod(member.function, cls)
+        return member
 
     def _of_super(
         self, super_value: Super, name: str, node: Node, store: Store, frame: Frame
@@ -294,29 +296,29 @@ class Attributes:
         after = order[order.index(super_value.cls) + 1 :] if super_value.cls in order else []
         for cls in after:
             if isinstance(cls, ClassValue):
-                found: Value | None = store.get((cls.address, name))
-                if found is not None:
-                    return self._bind(found, super_value.receiver, cls, node, store, frame)
+                member: Value | None = store.get((cls.address, name))
+                if member is not None:
+                    return self._bind(member, super_value.receiver, cls, node, store, frame)
         if isinstance(super_value.receiver, Instance):
             if name == "__init__" and any(map(havoc.may_be_stranger, after)):
                 self._constructed(super_value.receiver, store)
             if name in ("__init__", "__getattr__", "__setattr__"):
                 return BuiltinMethod(super_value.receiver, name)
-            found = self._inherited(super_value.receiver, name, node, store, frame)
-            if found is not None:
-                return found
+            member = self._inherited(super_value.receiver, name, node, store, frame)
+            if member is not None:
+                return member
         if any(not isinstance(cls, ClassValue) for cls in after) and name not in _OF_OBJECTS:
             return self.interpreter.fresh("inherited")
         return External(f"builtins.object.{name}")
 
     def _of_callable(self, value: Value, name: str, store: Store) -> Value:
-        written: Value | None = store.get((_owner(value), name))
-        if written is not None:
-            return written
+        override: Value | None = store.get((_owner(value), name))
+        if override is not None:
+            return override
         if isinstance(value, TorchModule):
-            found = self.interpreter.torch_nn.attribute(value, name, store)
-            if found is not None:
-                return found
+            layer_attribute = self.interpreter.torch_nn.attribute(value, name, store)
+            if layer_attribute is not None:
+                return layer_attribute
         if name in ("__name__", "__qualname__") and isinstance(value, FunctionValue):
             return Const(value.name)
         if name == "__wrapped__" and isinstance(value, Wrapped):
@@ -327,7 +329,7 @@ class Attributes:
 
     def _bind(
         self,
-        found: Value,
+        member: Value,
         receiver: Value,
         cls: ClassValue,
         node: Node,
@@ -335,25 +337,25 @@ class Attributes:
         frame: Frame,
     ) -> Value:
         """A class attribute as it is read through an instance."""
-        if isinstance(found, FunctionValue):
-            return BoundMethod(found, receiver)
-        if isinstance(found, Wrapped):
-            if found.kind == "staticmethod":
-                return found.function
-            if found.kind == "classmethod":
+        if isinstance(member, FunctionValue):
+            return BoundMethod(member, receiver)
+        if isinstance(member, Wrapped):
+            if member.kind == "staticmethod":
+                return member.function
+            if member.kind == "classmethod":
                 owner = receiver.cls if isinstance(receiver, Instance) else receiver
-                return BoundMethod(found.function, owner)
-            if isinstance(found.function, Partial) and found.kind == "partialmethod":
-                return replace(found.function, args=(receiver, *found.function.args))
-            if found.kind in ("property", "cached"):
-                return self.interpreter.call_values(found.function, [receiver], node, store, frame)
-            return BoundMethod(found, receiver)
-        if isinstance(found, Instance):
-            getter = class_lookup.attribute(found.cls, "__get__", store)
+                return BoundMethod(member.function, owner)
+            if isinstance(member.function, Partial) and member.kind == "partialmethod":
+                return replace(member.function, args=(receiver, *member.function.args))
+            if member.kind in ("property", "cached"):
+                return self.interpreter.call_values(member.function, [receiver], node, store, frame)
+            return BoundMethod(member, receiver)
+        if isinstance(member, Instance):
+            getter = class_lookup.attribute(member.cls, "__get__", store)
             if getter is not None:
-                bound = BoundMethod(getter, found)
+                bound = BoundMethod(getter, member)
                 return self.interpreter.call_values(bound, [receiver, cls], node, store, frame)
-        return found
+        return member
 
     def write(
         self, target: Value, name: str, value: Value, node: Node, store: Store, frame: Frame
@@ -407,7 +409,7 @@ class Attributes:
 
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
         if isinstance(target, Instance) and self.interpreter.torch_nn.is_module(target):
-            self.interpreter.torch_nn.written(target, name, value, store)
+            self.interpreter.torch_nn.on_write(target, name, value, store)
         self.interpreter.torch_devices.on_write(target, store)
         owner = _owner(target)
         if isinstance(target, External):
@@ -423,8 +425,8 @@ class Attributes:
         if isinstance(target, ClassValue):
             return class_lookup.attribute(target, name, store)
         if isinstance(target, Instance):
-            found = class_lookup.attribute(target.cls, name, store)
-            return BoundMethod(found, target) if isinstance(found, FunctionValue) else found
+            member = class_lookup.attribute(target.cls, name, store)
+            return BoundMethod(member, target) if isinstance(member, FunctionValue) else member
         if isinstance(target, External):
             return self._of_external(target, name, store)
         return Opaque(Attribute(_owner(target), name))

@@ -82,8 +82,8 @@ def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value])
     """The arguments that were bound when a callable was made, and that a call does not replace."""
     if partial.made is None:
         return None
-    known = frozenset(name for name, _ in partial.kwargs)
-    return Begun(partial.made, len(partial.args), known - named_arguments.keys())
+    keywords = frozenset(name for name, _ in partial.kwargs)
+    return Begun(partial.made, len(partial.args), keywords - named_arguments.keys())
 
 
 class Calls:
@@ -140,8 +140,8 @@ class Calls:
                 values = (self.interpreter.evaluate(arg, store, frame),)
             if result.open:
                 self.interpreter.havoc_containers(values, store)
-                known = () if result.rest is None else (result.rest,)
-                result.rest = joins.either((*known, *values), store)
+                earlier = () if result.rest is None else (result.rest,)
+                result.rest = joins.either((*earlier, *values), store)
             else:
                 result.args.extend(values)
         for keyword in call_node.keywords:
@@ -225,16 +225,16 @@ class Calls:
         A query such as ``is_available()`` changes nothing, and has equal results for equal
         arguments in the same round of a loop.
         """
-        given = (*call.args, *call.kwargs.values())
+        values = (*call.args, *call.kwargs.values())
         if has_failed(callee) and self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
-            args = tuple(joins.identity(value, call.store) for value in given)
-            asked = joins.identity(callee, call.store)
+            args = tuple(joins.identity(value, call.store) for value in values)
+            identity = joins.identity(callee, call.store)
             number = self.interpreter.progress.round
-            return Opaque(Asked(number, asked, args, tuple(call.kwargs)), kind)
+            return Opaque(Asked(number, identity, args, tuple(call.kwargs)), kind)
         self.interpreter.havoc_arguments(call, name, stranger=is_stranger(callee, name))
-        return self.interpreter.made_of((callee, *given), "result", kind)
+        return self.interpreter.made_of((callee, *values), "result", kind)
 
     def _prepend(self, callee: Value, receiver: Value, call: Call) -> Value:
         arguments = replace(call.arguments, args=[receiver, *call.args])
@@ -251,15 +251,15 @@ class Calls:
         return self.call(partial.function, Call(arguments, call.node, call.store, call.frame))
 
     def _instance(self, instance: Instance, call: Call) -> Value:
-        found = class_lookup.method(instance, "__call__", call.store)
-        if found is not None:
-            return self._prepend(found, instance, call)
+        method = class_lookup.method(instance, "__call__", call.store)
+        if method is not None:
+            return self._prepend(method, instance, call)
         set_: Value | None = call.store.get((instance.address, "forward"))
         if set_ is not None:
             return self.call(set_, call)
-        found = class_lookup.method(instance, "forward", call.store)
-        if found is not None:
-            return self._prepend(found, instance, call)
+        method = class_lookup.method(instance, "forward", call.store)
+        if method is not None:
+            return self._prepend(method, instance, call)
         own = joins.inherited(instance, call.store)
         if own is not None:
             return self.call(own, call)
@@ -267,10 +267,10 @@ class Calls:
         return self.interpreter.fresh("result")
 
     def _named_tuple(self, named_tuple: TupleValue, cls: ClassValue, call: Call) -> Value:
-        found = class_lookup.attribute(cls, "__call__", call.store)
-        if found is None:
+        method = class_lookup.attribute(cls, "__call__", call.store)
+        if method is None:
             return self.interpreter.fresh("result")
-        return self._prepend(found, named_tuple, call)
+        return self._prepend(method, named_tuple, call)
 
     # torch
 
@@ -382,7 +382,7 @@ class Calls:
         layer = call.store.fork()
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
-        told = interpreter.declarations.bound(function, environment, layer)
+        bindings = interpreter.declarations.bound(function, environment, layer)
         if self._enters_body(function, call):
             inner = Frame(environment, call.frame, call.node, call, function.name)
             returns = self.run_body(function, layer, inner)
@@ -391,11 +391,11 @@ class Calls:
             result = self._return(returns, environment, call.store, moment)
         else:
             result = interpreter.fresh("result")
-        if told is None and not isinstance(result, Const):
+        if bindings is None and not isinstance(result, Const):
             from namecheck.interpreter.evaluation import stubs  # few results are looked up
 
             return stubs.result(interpreter, function, result, call)
-        return interpreter.declarations.result(function, environment, told, result, call.store)
+        return interpreter.declarations.result(function, environment, bindings, result, call.store)
 
     def _entered(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
@@ -504,15 +504,15 @@ class Calls:
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
         self.leave_function(returns, environment, store, moment)
         outcomes: list[tuple[Store, Alternative]] = []
-        for (end, value), held in zip(returns, facts, strict=True):
+        for (end, value), path_facts in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(outcomes):
                 if merges.alike(other.value, other_end, value, end):
-                    shared = tuple(fact for fact in other.facts if fact in held)
+                    shared = tuple(fact for fact in other.facts if fact in path_facts)
                     either = joins.Joiner(other_end, end).value(other.value, value)
                     outcomes[index] = (other_end, Alternative(either, shared))
                     break
             else:
-                outcomes.append((end, Alternative(value, held)))
+                outcomes.append((end, Alternative(value, path_facts)))
         choices = [choice for _, choice in outcomes]
         if any(shape_tests.is_of_kind(fact) for choice in choices for fact, _ in choice.facts):
             return joins.either_across([(end, choice.value) for end, choice in outcomes])

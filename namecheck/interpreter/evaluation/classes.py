@@ -106,14 +106,14 @@ class Classes:
         for base in cls.bases:
             if not isinstance(base, ClassValue):
                 continue
-            told = class_lookup.attribute(base, "__init_subclass__", store)
-            if told is not None:
+            hook = class_lookup.attribute(base, "__init_subclass__", store)
+            if hook is not None:
                 keywords = {
                     word.arg: self.interpreter.evaluate(word.value, store, frame)
                     for word in cls.node.keywords
                     if word.arg is not None and word.arg != "metaclass"
                 }
-                function = told.function if isinstance(told, Wrapped) else told
+                function = hook.function if isinstance(hook, Wrapped) else hook
                 self.interpreter.call_values(function, [cls], cls.node, store, frame, keywords)
                 return
 
@@ -168,17 +168,17 @@ class Classes:
 
     def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
         """The fields of a new instance; those without an argument are left out."""
-        taken = [name for name, default in cls.fields if not _is_set_later(default)]
-        given = dict(zip(taken, call.args, strict=False))
-        given.update(call.kwargs)
+        parameters = [name for name, default in cls.fields if not _is_set_later(default)]
+        field_values = dict(zip(parameters, call.args, strict=False))
+        field_values.update(call.kwargs)
         for name, default in cls.fields:
-            if name in given:
+            if name in field_values:
                 continue
             if default is None or (call.arguments.open and not _is_set_later(default)):
-                given[name] = self.interpreter.fresh("field")
-            elif (made := self._default(default, call)) is not None:
-                given[name] = made
-        return given
+                field_values[name] = self.interpreter.fresh("field")
+            elif (content := self._default(default, call)) is not None:
+                field_values[name] = content
+        return field_values
 
     def _default(self, default: Value, call: Call) -> Value | None:
         """The default of a field, if it has one; ``field(default_factory=f)`` calls it."""
@@ -191,33 +191,39 @@ class Classes:
 
     def _fill(self, instance: Instance, call: Call) -> None:
         """Run the generated ``__init__`` of a dataclass."""
-        given = self._arguments(instance.cls, call)
-        given = self.interpreter.declarations.filled(instance.cls, given, call, instance)
-        passed = [given.pop(name) for name in _passed_on(instance.cls) if name in given]
-        for name, value in given.items():
+        field_values = self._arguments(instance.cls, call)
+        field_values = self.interpreter.declarations.filled(
+            instance.cls, field_values, call, instance
+        )
+        init_arguments = [
+            field_values.pop(name) for name in _passed_on(instance.cls) if name in field_values
+        ]
+        for name, value in field_values.items():
             call.store.set((instance.address, name), value)
         after = class_lookup.attribute(instance.cls, "__post_init__", call.store)
         if after is not None:
-            rest = Call(Arguments(passed), call.node, call.store, call.frame)
+            rest = Call(Arguments(init_arguments), call.node, call.store, call.frame)
             self.interpreter.call(BoundMethod(after, instance), rest)
 
     def _named_tuple(self, cls: ClassValue, call: Call) -> Value:
-        given = self.interpreter.declarations.filled(cls, self._arguments(cls, call), call)
+        field_values = self.interpreter.declarations.filled(cls, self._arguments(cls, call), call)
         names = tuple(name for name, _ in cls.fields)
-        return TupleValue(tuple(given[name] for name in names), names, cls)
+        return TupleValue(tuple(field_values[name] for name in names), names, cls)
 
     def _typed_dict(self, cls: ClassValue, call: Call) -> Value:
-        given = self.interpreter.declarations.filled(cls, dict(call.kwargs), call)
-        items = tuple((Const(name), value) for name, value in given.items())
+        field_values = self.interpreter.declarations.filled(cls, dict(call.kwargs), call)
+        items = tuple((Const(name), value) for name, value in field_values.items())
         rest = self.interpreter.fresh("item") if call.args or call.arguments.open else None
         return DictValue(self.interpreter.new_address(), Entries(items, rest))
 
     def _member(self, cls: ClassValue, call: Call) -> Value:
         """``Layout('nchw')``: the member with this value."""
-        wanted = call.argument(0)
+        content = call.argument(0)
         for name, _ in cls.fields:
             member: Value | None = call.store.get((cls.address, name))
-            if isinstance(member, Instance) and wanted == call.store.get((member.address, "value")):
+            if isinstance(member, Instance) and content == call.store.get(
+                (member.address, "value")
+            ):
                 return member
         return self.interpreter.fresh("member")
 

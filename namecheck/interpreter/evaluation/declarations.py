@@ -49,7 +49,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.declared import Annotations, Import, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
-from namecheck.interpreter.evaluation.declared_values import DeclaredValues, Written
+from namecheck.interpreter.evaluation.declared_values import DeclaredValues, LocatedAnnotation
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -71,33 +71,33 @@ class Declarations:
         return self._of_file(self.interpreter.context.source_of(environment))
 
     def _of_file(self, source: Source) -> Annotations:
-        known = self._files.get(source.tree)
-        if known is None:
+        annotations = self._files.get(source.tree)
+        if annotations is None:
             imported = partial(self._imported, source)
-            known = self._files[source.tree] = Annotations(source.tree, imported)
-        return known
+            annotations = self._files[source.tree] = Annotations(source.tree, imported)
+        return annotations
 
-    def _imported(self, source: Source, told: Import, rest: str) -> ast.expr | None:
+    def _imported(self, source: Source, origin: Import, rest: str) -> ast.expr | None:
         """The expression of an alias in another file."""
         if len(self._followed) >= _CHAIN:
             return None
-        self._followed.append(told)
+        self._followed.append(origin)
         try:
-            return self._elsewhere(source, told, rest)
+            return self._elsewhere(source, origin, rest)
         finally:
             self._followed.pop()
 
-    def _elsewhere(self, source: Source, told: Import, rest: str) -> ast.expr | None:
+    def _elsewhere(self, source: Source, origin: Import, rest: str) -> ast.expr | None:
         file_of = self.interpreter.imports.file_of
-        file, name = file_of(source, told.level, told.module, told.member), rest
+        file, name = file_of(source, origin.level, origin.module, origin.member), rest
         if file is None or not rest:
-            file = file_of(source, told.level, told.module)
-            name = ".".join(filter(None, (told.member, rest)))
+            file = file_of(source, origin.level, origin.module)
+            name = ".".join(filter(None, (origin.member, rest)))
         return None if file is None else self._of_file(file).resolved(name)
 
     # Calls
 
-    def speak(self, function: FunctionValue) -> bool:
+    def declares_dims(self, function: FunctionValue) -> bool:
         """Whether a function declares dims of its parameters or its result."""
         signature = self.of(function.environment).signature(function.node)
         return signature.declares_dims or declares_dims(signature.result)
@@ -117,8 +117,8 @@ class Declarations:
                 if size is not None:
                     bindings = bind_number(bindings, name, size, name)
             for name, parameter in signature.parameters.items():
-                known = self.values.known(values[name], store)
-                bindings = meet(parameter.declared, known, bindings, name)
+                argument = self.values.checkable(values[name], store)
+                bindings = meet(parameter.declared, argument, bindings, name)
             bindings = settle(bindings)
         except Contradiction as contradiction:
             if call.node is not function.node:
@@ -127,12 +127,12 @@ class Declarations:
         self._keep(bindings, environment, store, function)
         scope = None if call.node is function.node else environment.number
         for name, parameter in signature.parameters.items():
-            value = self.values.refined(
+            value = self.values.refine(
                 parameter.declared,
                 values[name],
                 bindings,
                 scope,
-                self._written(parameter.annotation, environment),
+                self._located(parameter.annotation, environment),
                 store,
             )
             store.set((environment.number, name), value)
@@ -162,8 +162,8 @@ class Declarations:
         words = set(contradiction.message.splitlines()[0].split("'")[1::2])
         for name, parameter in signature.parameters.items():
             if name in words:
-                written = Written(parameter.annotation, source)
-                origins.append(written.place(f"'{name}' is declared here"))
+                located = LocatedAnnotation(parameter.annotation, source)
+                origins.append(located.place(f"'{name}' is declared here"))
         interpreter.report(
             contradiction,
             call.node,
@@ -174,7 +174,7 @@ class Declarations:
             by_axes=contradiction.code == "NC112",
             facts=Facts(
                 words=contradiction.names,
-                given=interpreter.torch.given(declared_operands, call.store),
+                operands=interpreter.torch.operand_facts(declared_operands, call.store),
             ),
         )
 
@@ -192,17 +192,21 @@ class Declarations:
             return value
         bindings = replace(bindings, for_result=True)
         scope = environment.number
-        written = self._written(getattr(function.node, "returns", None), environment)
+        located = self._located(getattr(function.node, "returns", None), environment)
         try:
             meet(
-                signature.result, self.values.known(value, store), bindings, "result", returned=True
+                signature.result,
+                self.values.checkable(value, store),
+                bindings,
+                "result",
+                returned=True,
             )
-        except Contradiction as told:  # where the body contradicts
-            mistyped = told.code in ("NC301", "NC410")
+        except Contradiction as contradiction:  # where the body contradicts
+            mistyped = contradiction.code in ("NC301", "NC410")
             declared = of_dims_alone(signature.result) if mistyped else signature.result
-            return self.values.made(declared, bindings, scope, written)
+            return self.values.create(declared, bindings, scope, located)
         value = self.values.outside(value, environment.number, store)
-        return self.values.refined(signature.result, value, bindings, scope, written, store)
+        return self.values.refine(signature.result, value, bindings, scope, located, store)
 
     def declares_result(self, function: FunctionValue) -> bool:
         """Whether a function declares its result."""
@@ -216,7 +220,7 @@ class Declarations:
             return None
         signature = self.of(environment).signature(function.node)
         bindings = self._bindings(signature.axes, environment, store, function.name)
-        return replace(bindings, given=signature.numbers)
+        return replace(bindings, numbers=signature.numbers)
 
     def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
         """Check a function's return value against its declaration."""
@@ -229,8 +233,8 @@ class Declarations:
             return
         bindings = self._bindings(signature.axes, environment, store, frame.name)
         try:
-            known = self.values.known(value, store)
-            settle(meet(signature.result, known, bindings, "result", returned=True))
+            result = self.values.checkable(value, store)
+            settle(meet(signature.result, result, bindings, "result", returned=True))
         except Contradiction as contradiction:
             self._report(contradiction, return_node.value or return_node, [value], store, frame)
 
@@ -247,15 +251,15 @@ class Declarations:
         parameter = signature.parameters.get(name)
         if parameter is None:
             return None
-        written = self._written(parameter.annotation, function.environment)
+        located = self._located(parameter.annotation, function.environment)
         if instance is None:
             bindings = Bindings(function.name)
-            return self.values.made(parameter.declared, bindings, None, written)
+            return self.values.create(parameter.declared, bindings, None, located)
         environment = replace(
             function.environment, number=self.interpreter.new_address(), receiver=instance
         )
         bindings = self._bindings(axes_of(parameter.declared), environment, store, function.name)
-        return self.values.made(parameter.declared, bindings, _scope(instance), written)
+        return self.values.create(parameter.declared, bindings, _scope(instance), located)
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
         """Bind the axes of an instance that its method mentions to the axes of the method."""
@@ -324,7 +328,7 @@ class Declarations:
         if cls.node is None or cls.environment is None:
             return frozenset()
         annotations = self.of(cls.environment)
-        fields = [annotations.read(told) for told in fields_of(cls.node).values()]
+        fields = [annotations.read(annotation) for annotation in fields_of(cls.node).values()]
         makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
         return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
 
@@ -332,8 +336,10 @@ class Declarations:
         """Whether a constructor, or the fields of its class, have axes in their annotations."""
         annotations = self.of(maker.environment)
         fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
-        told = any(declares_dims(annotations.read(annotation)) for annotation in fields.values())
-        return told or bool(annotations.axes(maker.node))
+        in_fields = any(
+            declares_dims(annotations.read(annotation)) for annotation in fields.values()
+        )
+        return in_fields or bool(annotations.axes(maker.node))
 
     # Variables
 
@@ -350,8 +356,8 @@ class Declarations:
         axes = axes_of(declared)
         bindings = self._bindings(axes, environment, store, frame.name, of_field=of_field)
         try:
-            known = self.values.known(value, store)
-            bindings = settle(meet(declared, known, bindings, name, returned=True))
+            assigned_value = self.values.checkable(value, store)
+            bindings = settle(meet(declared, assigned_value, bindings, name, returned=True))
         except Contradiction as contradiction:
             self._report(contradiction, assignment.value or assignment, [value], store, frame)
             return self.interpreter.failed()
@@ -362,12 +368,12 @@ class Declarations:
             self._write(bindings, owner, store, _field_key)
         else:
             self._write(bindings, environment, store)
-        return self.values.refined(
+        return self.values.refine(
             declared,
             value,
             bindings,
             scope,
-            self._written(assignment.annotation, environment),
+            self._located(assignment.annotation, environment),
             store,
         )
 
@@ -379,13 +385,13 @@ class Declarations:
         store: Store,
         frame: Frame,
     ) -> None:
-        interpreter, given = self.interpreter, list(ingredients)
+        interpreter, values = self.interpreter, list(ingredients)
         marks = tuple(
             interpreter.place(node, interpreter.torch.show(value, store))
-            for value in given
+            for value in values
             if isinstance(value, TensorValue) and interpreter.torch.show(value, store)
         )
-        origins = interpreter.torch.origins_of(contradiction.names, given, store)
+        origins = interpreter.torch.origins_of(contradiction.names, values, store)
         interpreter.report(
             contradiction,
             node,
@@ -409,8 +415,8 @@ class Declarations:
             annotation = fields_of(node).get(name)
             declared = None if annotation is None else annotations.read(annotation)
             if declared is not None and annotation is not None and declares_dims(declared):
-                written = self._written(annotation, environment)
-                return self._of_instance(instance, declared, written, environment, store)
+                located = self._located(annotation, environment)
+                return self._of_instance(instance, declared, located, environment, store)
         return None
 
     def filled(
@@ -438,8 +444,10 @@ class Declarations:
                 size = size_of(values[name])
                 if size is not None:
                     bindings = bind_number(bindings, name, size, name)
-            for name, (told, _) in declared.items():
-                bindings = meet(told, self.values.known(values[name], call.store), bindings, name)
+            for name, (declaration, _) in declared.items():
+                bindings = meet(
+                    declaration, self.values.checkable(values[name], call.store), bindings, name
+                )
             bindings = settle(bindings)
         except Contradiction as contradiction:
             every = list(values.values())
@@ -448,13 +456,13 @@ class Declarations:
         scope = self.interpreter.new_address()
         if instance is not None:
             self._write(bindings, instance, call.store, _field_key)
-        for name, (told, annotation) in declared.items():
-            values[name] = self.values.refined(
-                told,
+        for name, (declaration, annotation) in declared.items():
+            values[name] = self.values.refine(
+                declaration,
                 values[name],
                 bindings,
                 scope,
-                self._written(annotation, environment),
+                self._located(annotation, environment),
                 call.store,
             )
         return values
@@ -481,7 +489,7 @@ class Declarations:
         self,
         instance: Instance,
         declared: Declared,
-        written: Written | None,
+        located: LocatedAnnotation | None,
         environment: Environment,
         store: Store,
     ) -> Value:
@@ -489,20 +497,20 @@ class Declarations:
         scope = _scope(instance)
         inner = replace(environment, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name, of_field=True)
-        made = self.values.made(declared, bindings, scope, written)
-        bindings = meet(declared, self.values.known(made, store), bindings, "field")
+        value = self.values.create(declared, bindings, scope, located)
+        bindings = meet(declared, self.values.checkable(value, store), bindings, "field")
         self._write(bindings, instance, store, _field_key)
-        return made
+        return value
 
     # Bindings of axes
 
     def size_of_axis(self, axis: str, store: Store, frame: Frame) -> Size:
         """The size of the axis with this name in a function's annotations; UNKNOWN without one."""
-        environment, given = frame.environment, frame.call
+        environment, call = frame.environment, frame.call
         if axis not in self.of(environment).signature(environment.scope).axes:
             return UNKNOWN
         bindings = self._bindings([axis], environment, store, frame.name)
-        inside = given is not None and given.node is not environment.scope
+        inside = call is not None and call.node is not environment.scope
         return bindings.dim(axis, environment.number if inside else None).size
 
     def _bindings(
@@ -522,11 +530,11 @@ class Declarations:
         bound_axes: dict[str, Bound] = {}
         runs: dict[str, Run] = {}
         for axis in axis_words:
-            found = self._cell(axis, environment, store, of_field=of_field)
-            if isinstance(found, Bound):
-                bound_axes[axis] = found
-            elif isinstance(found, Run):
-                runs[axis] = found
+            cell = self._cell(axis, environment, store, of_field=of_field)
+            if isinstance(cell, Bound):
+                bound_axes[axis] = cell
+            elif isinstance(cell, Run):
+                runs[axis] = cell
         return equalities.bindings(Bindings(function, bound_axes, runs), store)
 
     def _cell(self, axis: str, environment: Environment, store: Store, *, of_field: bool) -> Any:
@@ -538,9 +546,9 @@ class Declarations:
                 if of_field:
                     owned.append((current.receiver.address, _field_key(axis)))
             for cell in owned:
-                found = store.get(cell)
-                if found is not None:
-                    return found.value if isinstance(found, Const) else None
+                content = store.get(cell)
+                if content is not None:
+                    return content.value if isinstance(content, Const) else None
             current = current.enclosing
         return None
 
@@ -567,11 +575,13 @@ class Declarations:
         for axis, bound in cells.items():
             store.set((number, (key_of or _key)(axis)), Const(bound))
 
-    def _written(self, annotation: ast.expr | None, environment: Environment) -> Written | None:
+    def _located(
+        self, annotation: ast.expr | None, environment: Environment
+    ) -> LocatedAnnotation | None:
         return (
             None
             if annotation is None
-            else Written(annotation, self.interpreter.context.source_of(environment))
+            else LocatedAnnotation(annotation, self.interpreter.context.source_of(environment))
         )
 
 

@@ -89,10 +89,10 @@ class Annotations:
 
     def read(self, annotation: ast.expr) -> Declared:
         """The declaration in an annotation."""
-        known = self._read.get(annotation)
-        if known is None:
-            known = self._read[annotation] = declarations.read(annotation, self.resolved)
-        return known
+        declared = self._read.get(annotation)
+        if declared is None:
+            declared = self._read[annotation] = declarations.read(annotation, self.resolved)
+        return declared
 
     def resolved(self, name: str) -> ast.expr | None:
         """The expression that a dotted name is an alias for, in this file or in one it imports."""
@@ -106,11 +106,11 @@ class Annotations:
 
     def signature(self, node: ast.AST) -> Signature:
         """The declarations of a function; empty for a lambda."""
-        known = self._signatures.get(node)
-        if known is None:
-            known = self._signature(node) if isinstance(node, Function) else Signature()
-            self._signatures[node] = known
-        return known
+        signature = self._signatures.get(node)
+        if signature is None:
+            signature = self._signature(node) if isinstance(node, Function) else Signature()
+            self._signatures[node] = signature
+        return signature
 
     def _signature(self, function_node: Function) -> Signature:
         spec = function_node.args
@@ -136,19 +136,19 @@ class Annotations:
             # If a constructor takes the size of every feature axis as an int, all its ints with the
             # name of an axis are the size of that axis; otherwise such an int may have another
             # meaning.
-            told = (
+            takes_sizes = (
                 function_node.name == "__init__" and ints & around and self._features(cls) <= ints
             )
-            numbers |= ints if told else ints & around
+            numbers |= ints if takes_sizes else ints & around
             axes |= around
         declaring = {name: p for name, p in parameters.items() if declares_dims(p.declared)}
         return Signature(declaring, result, axes | numbers, frozenset(numbers))
 
     def _axes_of_class(self, class_node: ast.ClassDef) -> frozenset[str]:
-        known = self._class_axes.get(class_node)
-        if known is None:
-            known = self._class_axes[class_node] = self.axes(class_node)
-        return known
+        axes = self._class_axes.get(class_node)
+        if axes is None:
+            axes = self._class_axes[class_node] = self.axes(class_node)
+        return axes
 
     def axes(self, node: ast.AST) -> frozenset[str]:
         """The names of all dims in the annotations of a definition and its body."""
@@ -221,8 +221,8 @@ def features_of(declared: Declared) -> frozenset[str]:
         if len(dims) < 2:
             return frozenset()
         image = len(dims) == 4 and declared.pattern.several is None
-        found = (dims[1],) if image else dims[-1:]
-        return frozenset(dim.name for dim in found if dim.name)
+        features = (dims[1],) if image else dims[-1:]
+        return frozenset(dim.name for dim in features if dim.name)
     if isinstance(declared, OneOf):
         return frozenset().union(*map(features_of, declared.options))
     if isinstance(declared, Items):
@@ -238,8 +238,8 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
     for node in statements(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                told = Import(node.level, node.module or "", alias.name)
-                yield alias.asname or alias.name, told
+                origin = Import(node.level, node.module or "", alias.name)
+                yield alias.asname or alias.name, origin
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 path = alias.name if alias.asname else alias.name.partition(".")[0]

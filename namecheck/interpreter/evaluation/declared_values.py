@@ -47,8 +47,8 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """An annotation, and the file that it stands in."""
+class LocatedAnnotation:
+    """An annotation, and the file that contains it."""
 
     annotation: ast.expr
     source: Source
@@ -64,100 +64,100 @@ class DeclaredValues:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
-    def known(self, value: Value | None, store: Store) -> Any:
-        """A value in the form that annotations check."""
+    def checkable(self, value: Value | None, store: Store) -> Any:
+        """A value in the form that is checked against annotations."""
         if isinstance(value, TensorValue):
             return equalities.equated(joins.held(value, store).tensor, store)
         if isinstance(value, Opaque):
             if narrowing.is_tensor(value, store):
-                return self.known(self.interpreter.torch.promote(value, store), store)
+                return self.checkable(self.interpreter.torch.promote(value, store), store)
             return UNKNOWN
         if value == NONE:
             return None
         if isinstance(value, TupleValue):
-            return tuple(self.known(item, store) for item in value.items)
+            return tuple(self.checkable(item, store) for item in value.items)
         if isinstance(value, ListValue):
             content = joins.items(value, store)
             if not isinstance(content, Repeated):
-                return tuple(self.known(item, store) for item in content)
+                return tuple(self.checkable(item, store) for item in content)
         if isinstance(value, Union):
-            left = [c.value for c in value.alternatives if store.allows(c.facts)]
-            if len(left) == 1:
-                return self.known(left[0], store)
+            values = [c.value for c in value.alternatives if store.allows(c.facts)]
+            if len(values) == 1:
+                return self.checkable(values[0], store)
         return UNKNOWN
 
-    def made(
+    def create(
         self,
         declared: Declared,
         bindings: Bindings,
         scope: int | None,
-        written: Written | None,
+        located: LocatedAnnotation | None,
     ) -> Value:
-        """A value of which only the declaration is known."""
+        """Create a value of which only the declaration is known."""
         interpreter = self.interpreter
         if isinstance(declared, Declaration):
             dims = bindings.dims_of(declared.pattern, scope)
-            known = Tensor(dims, _dtype(declared), declared.device or UNKNOWN)
-            return interpreter.torch.tensor(known, _origins(dims, written))
+            tensor = Tensor(dims, _dtype(declared), declared.device or UNKNOWN)
+            return interpreter.torch.tensor(tensor, _origins(dims, located))
         if isinstance(declared, Items):
-            made = [self.made(each, bindings, scope, written) for each in declared.each]
-            return TupleValue(tuple(made))
+            items = [self.create(each, bindings, scope, located) for each in declared.each]
+            return TupleValue(tuple(items))
         if isinstance(declared, Every):
-            each = self.made(declared.each, bindings, scope, written)
+            each = self.create(declared.each, bindings, scope, located)
             if declared.kind == "mapping":
                 return DictValue(interpreter.new_address(), Entries((), each))
             if declared.kind == "list":
                 return ListValue(interpreter.new_address(), Repeated(each))
             return Repeated(each)
         if isinstance(declared, OneOf):
-            told = [option for option in declared.options if not isinstance(option, Undeclared)]
-            if len(told) == 1 and declared.optional:
-                filled = self.made(told[0], bindings, scope, written)
+            options = [option for option in declared.options if not isinstance(option, Undeclared)]
+            if len(options) == 1 and declared.optional:
+                filled = self.create(options[0], bindings, scope, located)
                 return joins.union(
                     [Alternative(NONE), Alternative(filled)], interpreter.context.ledger
                 )
         return interpreter.fresh("declared")
 
-    def refined(
+    def refine(
         self,
         declared: Declared,
         value: Value | None,
         bindings: Bindings,
         scope: int | None,
-        written: Written | None,
+        located: LocatedAnnotation | None,
         store: Store,
     ) -> Value:
-        """A value with the declared dims, where its own are unknown."""
+        """Refine a value: it has the declared dims where its own are unknown."""
         if value is None or not declares_dims(declared):
             return self.interpreter.fresh("declared") if value is None else value
         if isinstance(declared, Declaration):
-            return self._refined_tensor(declared, value, bindings, scope, written, store)
+            return self._refine_tensor(declared, value, bindings, scope, located, store)
         if isinstance(declared, Items) and isinstance(value, TupleValue):
             if len(declared.each) == len(value.items):
                 items = tuple(
-                    self.refined(each, item, bindings, scope, written, store)
+                    self.refine(each, item, bindings, scope, located, store)
                     for each, item in zip(declared.each, value.items, strict=True)
                 )
                 return replace(value, items=items)
             return value
         if isinstance(declared, Every) and isinstance(value, Repeated):
-            each = self.refined(declared.each, value.each, bindings, scope, written, store)
+            each = self.refine(declared.each, value.each, bindings, scope, located, store)
             return Repeated(each)
         if isinstance(declared, OneOf) and isinstance(value, TensorValue):
-            told = [option for option in declared.options if isinstance(option, Declaration)]
-            if len(told) == 1:
-                return self.refined(told[0], value, bindings, scope, written, store)
+            options = [option for option in declared.options if isinstance(option, Declaration)]
+            if len(options) == 1:
+                return self.refine(options[0], value, bindings, scope, located, store)
         if isinstance(value, Opaque) and not isinstance(declared, OneOf):
-            return self.made(declared, bindings, scope, written)
+            return self.create(declared, bindings, scope, located)
         return value
 
-    def _refined_tensor(
+    def _refine_tensor(
         self,
         declared: Declaration,
         value: Value,
         bindings: Bindings,
         scope: int | None,
-        written: Written | None,
+        located: LocatedAnnotation | None,
         store: Store,
     ) -> Value:
         if isinstance(value, Opaque):
@@ -168,25 +168,27 @@ class DeclaredValues:
             choices = [
                 replace(
                     choice,
-                    value=self.refined(declared, choice.value, bindings, scope, written, store),
+                    value=self.refine(declared, choice.value, bindings, scope, located, store),
                 )
                 for choice in value.alternatives
             ]
             return joins.union(choices, self.interpreter.context.ledger)
         if not isinstance(value, TensorValue):
             return value
-        held = joins.held(value, store)
-        dims = dims_of(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
-        dtype = dtypes.meet(held.tensor.dtype, _dtype(declared))
-        device = held.tensor.device
+        content = joins.held(value, store)
+        dims = dims_of(content.tensor.dims, bindings.dims_of(declared.pattern, scope))
+        dtype = dtypes.meet(content.tensor.dtype, _dtype(declared))
+        device = content.tensor.device
         if device is UNKNOWN and declared.device is not None:
             device = declared.device
-        told = replace(held.tensor, dims=dims, dtype=dtype, device=device, likely=None)
-        if told != held.tensor:
-            origins = {**_origins(dims, written), **held.origins}
+        refined = replace(content.tensor, dims=dims, dtype=dtype, device=device, likely=None)
+        if refined != content.tensor:
+            origins = {**_origins(dims, located), **content.origins}
             if scope is not None:
-                return self.interpreter.torch.tensor(told, origins)  # only the callee calls it so
-            joins.write(value, store, Held(told, origins))
+                return self.interpreter.torch.tensor(
+                    refined, origins
+                )  # only the callee calls it so
+            joins.write(value, store, Held(refined, origins))
         return value
 
     def outside(self, value: Value, scope: int, store: Store) -> Value:
@@ -196,12 +198,14 @@ class DeclaredValues:
             return replace(value, items=items)
         if not isinstance(value, TensorValue):
             return value
-        held = joins.held(value, store)
+        content = joins.held(value, store)
         within = partial(_outside, scope=scope)
-        dims, likely = held.tensor.dims.mapped(within), held.tensor.likely
-        tensor = replace(held.tensor, dims=dims, likely=likely and likely.mapped(within))
+        dims, likely = content.tensor.dims.mapped(within), content.tensor.likely
+        tensor = replace(content.tensor, dims=dims, likely=likely and likely.mapped(within))
         return (
-            value if tensor == held.tensor else self.interpreter.torch.tensor(tensor, held.origins)
+            value
+            if tensor == content.tensor
+            else self.interpreter.torch.tensor(tensor, content.origins)
         )
 
 
@@ -218,11 +222,11 @@ def _dtype(declared: Declaration) -> DType:
     return dtypes.one_of((declared.dtypes or frozenset()) & dtypes.KINDS.keys())
 
 
-def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:
-    if written is None:
+def _origins(dims: Dims, located: LocatedAnnotation | None) -> dict[str, Place]:
+    if located is None:
         return {}
-    place = written.place("declared here")
-    return {told: place for name in dims.names if (told := word(name)) is not None}
+    place = located.place("declared here")
+    return {label: place for name in dims.names if (label := word(name)) is not None}
 
 
 def dims_of(dims_known: Dims, declared_dims: Dims) -> Dims:

@@ -153,16 +153,16 @@ class Expressions:
         """The value of a name in a scope; opaque where it is not bound."""
         holder = self.owner_of(name, environment)
         if holder is not None:
-            found: Value | None = store.get((holder.number, name))
-            if isinstance(found, (Imported, Union)):
-                return self.interpreter.imports.resolve(found, store)
-            if found is not None:
-                return found
+            value: Value | None = store.get((holder.number, name))
+            if isinstance(value, (Imported, Union)):
+                return self.interpreter.imports.resolve(value, store)
+            if value is not None:
+                return value
             if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
                 return Opaque(Variable(holder.number, name))
-        found = self.interpreter.imports.starred(environment.module, name, store)
-        if found is not None:
-            return found
+        value = self.interpreter.imports.starred(environment.module, name, store)
+        if value is not None:
+            return value
         builtin = BUILTINS.get(name)
         if builtin is not None:
             return builtin

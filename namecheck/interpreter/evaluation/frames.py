@@ -66,12 +66,12 @@ class Arguments:
 
     def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
         """The positional arguments from a position on, or a cover for each of them."""
-        known = tuple(self.args[after:])
+        positional = tuple(self.args[after:])
         if not self.open:
-            return known
+            return positional
         if self.rest is None:
             return Repeated(store.ledger.fresh("argument"))
-        return Repeated(joins.either((*known, self.rest), store))
+        return Repeated(joins.either((*positional, self.rest), store))
 
 
 @dataclass(slots=True)
@@ -171,13 +171,13 @@ class EarlyExits:
 
     def take(self) -> list[tuple[str, Store, Value]]:
         """Remove the paths from the frame: how each has left, and what it returns."""
-        taken: list[tuple[str, Store, Value]] = []
+        early_exits: list[tuple[str, Store, Value]] = []
         for kind, paths, count in zip(_EXITS, self._lists, self._before, strict=True):
             for path in (paths or [])[count:]:
                 store, value = path if isinstance(path, tuple) else (path, NONE)
-                taken.append((kind, store, value))
+                early_exits.append((kind, store, value))
             del (paths or [])[count:]
-        return taken
+        return early_exits
 
     def put(self, kind_value: Value, store: Store, value: Value) -> None:
         """Add a path that leaves early; in every possible way where it is unknown which it took."""

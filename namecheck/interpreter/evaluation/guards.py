@@ -39,11 +39,11 @@ def of_context(
     if not isinstance(expression, ast.Call) or _last(expression.func) not in _EXPECTING:
         return None
     demanded = _last(expression.func) != "suppress"
-    given = expression.args[:1] if demanded else expression.args
-    given = given or [
+    error_nodes = expression.args[:1] if demanded else expression.args
+    error_nodes = error_nodes or [
         word.value for word in expression.keywords if word.arg == "expected_exception"
     ]
-    types = [_names(interpreter.evaluate(arg, store, frame)) for arg in given]
+    types = [_names(interpreter.evaluate(arg, store, frame)) for arg in error_nodes]
     return Guard(frozenset().union(*types) if types else _ALL, demanded=demanded)
 
 

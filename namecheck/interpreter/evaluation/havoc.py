@@ -97,29 +97,29 @@ class Havoc:
         A `stranger` may also rename tensors. `containers` is enough for arguments without
         instances, generators and functions.
         """
-        given = (*call.args, *call.kwargs.values())
+        values = (*call.args, *call.kwargs.values())
         self._patched(call.args, call.store)
         if stranger:
-            self.labels(given, call.store)
-        self._forget(given, call.store, call.frame)
+            self.labels(values, call.store)
+        self._forget(values, call.store, call.frame)
         if name.endswith("_") or "name" in name.lower():
-            for value in given:
+            for value in values:
                 tensor = self._tensor(value, call.store)
                 if tensor is not None:
                     joins.write(tensor, call.store, Held(Tensor()))
 
-    def _patched(self, given: Sequence[Value], store: Store) -> None:
+    def _patched(self, call_arguments: Sequence[Value], store: Store) -> None:
         """``patch.object(torch, "sum")``, ``patch("torch.sum")``: the attribute may be another."""
-        words = [str(v.value) if isinstance(v, Const) else "" for v in given]
-        owners: list[tuple[Value, str]] = list(zip(given, words[1:], strict=False))
+        words = [str(v.value) if isinstance(v, Const) else "" for v in call_arguments]
+        owners: list[tuple[Value, str]] = list(zip(call_arguments, words[1:], strict=False))
         owners += [(External(word.rpartition(".")[0]), word.rpartition(".")[2]) for word in words]
         for owner, name in owners:
             cls = owner.cls if isinstance(owner, Instance) else owner
-            written = (
+            in_class = (
                 isinstance(cls, ClassValue) and class_lookup.attribute(cls, name, store) is not None
             )
             library = isinstance(owner, External) and owner.path.partition(".")[0] == "torch"
-            if written or (library and name.isidentifier()):
+            if in_class or (library and name.isidentifier()):
                 self.interpreter.set_attribute(
                     owner, Const(name), self.interpreter.fresh("patched"), store
                 )
@@ -132,10 +132,10 @@ class Havoc:
                 tensor = self._tensor(part, store)
                 if tensor is None:
                     continue
-                held = joins.held(tensor, store)
-                if any(isinstance(name, str) for name in held.tensor.dims.names):
-                    dims = held.tensor.dims.mapped(_without_label)
-                    joins.write(tensor, store, Held(replace(held.tensor, dims=dims)))
+                content = joins.held(tensor, store)
+                if any(isinstance(name, str) for name in content.tensor.dims.names):
+                    dims = content.tensor.dims.mapped(_without_label)
+                    joins.write(tensor, store, Held(replace(content.tensor, dims=dims)))
 
     def _attributes(self, value: Instance, store: Store) -> Iterator[Value]:
         for name in store.get(AttributeNames(value.address), ()):
@@ -232,10 +232,10 @@ class Havoc:
         """Whether a function may change anything but the objects that it makes."""
         if self.interpreter.context.recorder is not None:
             return True  # the recorder needs the values in its body
-        found = self._effects.get(function.node)
-        if found is None:
-            found = self._effects[function.node] = any(map(_changes, nodes(function.node)))
-        return found
+        has_effects = self._effects.get(function.node)
+        if has_effects is None:
+            has_effects = self._effects[function.node] = any(map(_changes, nodes(function.node)))
+        return has_effects
 
 
 def is_bystander(path: str) -> bool:

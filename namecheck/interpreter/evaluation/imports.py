@@ -198,9 +198,9 @@ class Imports:
 
     def _run(self, source: Source, frame: Frame, store: Store) -> list[Store]:
         interpreter = self.interpreter
-        known = interpreter.context.files.sources.setdefault(source.tree, source)
-        with interpreter.file.switched(known):
-            return interpreter.execute(known.tree.body, [store], frame)
+        file = interpreter.context.files.sources.setdefault(source.tree, source)
+        with interpreter.file.switched(file):
+            return interpreter.execute(file.tree.body, [store], frame)
 
 
 def _is_package(source: Source) -> bool:

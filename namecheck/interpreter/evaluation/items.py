@@ -58,9 +58,9 @@ class Items:
         if isinstance(value, Const) and isinstance(value.value, (str, bytes)):
             return self._item_of_text(value, index)
         if isinstance(value, Instance):
-            found = class_lookup.method(value, "__getitem__", store)
-            if found is not None:
-                bound = BoundMethod(found, value)
+            method = class_lookup.method(value, "__getitem__", store)
+            if method is not None:
+                bound = BoundMethod(method, value)
                 return self.interpreter.call_values(bound, [index], node, store, frame)
             own = joins.inherited(value, store)
             missing = class_lookup.method(value, "__missing__", store)
@@ -148,9 +148,9 @@ class Items:
                 return entry
         if _is_constant(index):
             if dict_value.factory is not None and content.rest is None:
-                made = self._made(dict_value.factory, node, store, frame)
-                joins.write(dict_value, store, Entries((*content.items, (index, made)), None))
-                return made
+                created = self._made(dict_value.factory, node, store, frame)
+                joins.write(dict_value, store, Entries((*content.items, (index, created)), None))
+                return created
             if content.rest is None:
                 if self.interpreter.expects("KeyError", frame):
                     self.interpreter.fail("KeyError")
@@ -179,16 +179,18 @@ class Items:
         """``target[index] = value``."""
         if isinstance(target, TensorValue):
             operands = [(getattr(node, "value", node), target), (node, value)]
-            given = [target, _index(index), value]
-            self.interpreter.torch.call("__setitem__", given, {}, node, store, frame, operands[:1])
+            operand_values = [target, _index(index), value]
+            self.interpreter.torch.call(
+                "__setitem__", operand_values, {}, node, store, frame, operands[:1]
+            )
         elif isinstance(target, DictValue):
             self._write_entry(target, index, value, store)
         elif isinstance(target, ListValue):
             self._write_list(target, index, value, node, store, frame)
         elif isinstance(target, Instance):
-            found = class_lookup.method(target, "__setitem__", store)
-            if found is not None:
-                bound = BoundMethod(found, target)
+            method = class_lookup.method(target, "__setitem__", store)
+            if method is not None:
+                bound = BoundMethod(method, target)
                 self.interpreter.call_values(bound, [index, value], node, store, frame)
             elif (own := joins.inherited(target, store)) is not None:
                 self.write(own, index, value, node, store, frame)
@@ -250,10 +252,10 @@ class Items:
     ) -> Generator | None:
         """The generator behind a value's items, if it was not started yet."""
         if isinstance(value, Instance):
-            found = class_lookup.method(value, "__iter__", store)
-            if isinstance(found, FunctionValue) and self.interpreter.scope(found.node).generator:
+            method = class_lookup.method(value, "__iter__", store)
+            if isinstance(method, FunctionValue) and self.interpreter.scope(method.node).generator:
                 value = self.interpreter.call_values(
-                    BoundMethod(found, value), [], node, store, frame
+                    BoundMethod(method, value), [], node, store, frame
                 )
         if not isinstance(value, Generator):
             return None
@@ -335,17 +337,19 @@ class Items:
         self, value: Instance, node: Node, store: Store, frame: Frame, whole: bool
     ) -> tuple[Value, ...] | Repeated:
         for name in ("__iter__", "__getitem__"):
-            found = class_lookup.method(value, name, store)
-            if found is None:
+            method = class_lookup.method(value, name, store)
+            if method is None:
                 continue
             if name == "__getitem__":
                 index = [self.interpreter.fresh("index", "int")]
                 return Repeated(
                     self.interpreter.call_values(
-                        BoundMethod(found, value), index, node, store, frame
+                        BoundMethod(method, value), index, node, store, frame
                     )
                 )
-            result = self.interpreter.call_values(BoundMethod(found, value), [], node, store, frame)
+            result = self.interpreter.call_values(
+                BoundMethod(method, value), [], node, store, frame
+            )
             if isinstance(result, Instance):
                 step = class_lookup.method(result, "__next__", store)
                 if step is None:
@@ -377,12 +381,12 @@ def _lacks(dict_value: DictValue, index: Value, store: Store) -> bool:
 def _bounds(slice_value: SliceValue) -> slice | None:
     """The slice, where all its parts are constants."""
     parts = (slice_value.lower, slice_value.upper, slice_value.step)
-    known = [part.value for part in parts if isinstance(part, Const)]
-    if len(known) < 3 or not all(isinstance(part, (int, type(None))) for part in known):
+    limits = [part.value for part in parts if isinstance(part, Const)]
+    if len(limits) < 3 or not all(isinstance(part, (int, type(None))) for part in limits):
         return None
-    if known[2] == 0:
+    if limits[2] == 0:
         return None
-    return slice(*known)
+    return slice(*limits)
 
 
 def _index(index: Value) -> Value:

@@ -168,8 +168,8 @@ class Patterns:
                 *zip(case_pattern.kwd_attrs, case_pattern.kwd_patterns, strict=True),
             ]
             for name, part in named:
-                held = self.interpreter.read_attribute(value, name, case_pattern, store, frame)
-                verdicts.append(self.test(part, held, store, frame))
+                attribute = self.interpreter.read_attribute(value, name, case_pattern, store, frame)
+                verdicts.append(self.test(part, attribute, store, frame))
         return self._all(verdicts)
 
     def _match_args(self, value: Value) -> tuple[str, ...]:

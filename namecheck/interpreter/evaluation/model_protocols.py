@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from namecheck.core.devices import Device
 from namecheck.core.dtypes import Defaults
-from namecheck.core.findings import Given, Place
+from namecheck.core.findings import OperandFacts, Place
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -93,7 +93,7 @@ class TorchOperators(Protocol):
     def gathered(self, operator: str, args: Sequence[Value]) -> list[Value] | None:
         """Arguments with unknown starred ones: those of a list become one unknown value."""
 
-    def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
+    def operand_facts(self, operands: Iterable[Operand], store: Store) -> tuple[OperandFacts, ...]:
         """The facts about the tensors among some operands."""
 
     def has(self, operator: str, forms: str) -> bool:
@@ -131,7 +131,7 @@ class TorchOperators(Protocol):
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""
 
-    def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
+    def tensor(self, abstract: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
         """A new tensor."""
 
     def brief(self, value: Value, store: Store) -> str:
@@ -153,7 +153,7 @@ class TorchNN(Protocol):
     def run(self, layers: ListValue, call: Call) -> Value:
         """Call the layers of an ``nn.Sequential`` one after the other."""
 
-    def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
+    def on_write(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule."""
 
 

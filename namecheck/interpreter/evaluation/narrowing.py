@@ -136,10 +136,10 @@ def assume(
     frame: Frame,
 ) -> bool:
     """Write the facts of a test's outcome to the store; False where the outcome is impossible."""
-    known = interpreter.truth(value, store)
-    if known is not None and known is not truth:
+    certain = interpreter.truth(value, store)
+    if certain is not None and certain is not truth:
         return False
-    if known is None and isinstance(value, (Opaque, TensorValue)):
+    if certain is None and isinstance(value, (Opaque, TensorValue)):
         key, positive = _positive(joins.identity(value, store), truth)
         store.set(Truth(key), positive)
         if isinstance(key, Key):
@@ -245,14 +245,14 @@ def _keep(
         value = interpreter.evaluate(expression, store, frame)
         if not isinstance(value, Union):
             return keep(value)
-        kept = [
+        choices = [
             choice
             for choice in value.alternatives
             if store.allows(choice.facts) and keep(choice.value)
         ]
-        if not kept:
+        if not choices:
             return False
-        interpreter.bind(expression, joins.union(kept, store.ledger), store, frame)
+        interpreter.bind(expression, joins.union(choices, store.ledger), store, frame)
         return True
 
 
@@ -265,8 +265,8 @@ def _refine_comparison(
     negated = isinstance(operator, (ast.IsNot, ast.NotEq))
     if isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         if isinstance(right, ast.Constant) and right.value is None:
-            wanted = truth is not negated
-            return _keep(interpreter, left, store, frame, lambda v: _is_none(v, wanted))
+            is_none = truth is not negated
+            return _keep(interpreter, left, store, frame, lambda v: _is_none(v, is_none))
         if truth is not negated:
             _refine_rank(interpreter, left, right, store, frame)
             _refine_names(interpreter, left, right, store, frame)
@@ -284,10 +284,10 @@ def _refine_sizes(
         equalities.equate(one, other, store)
 
 
-def _is_none(value: Value, wanted: bool) -> bool:
+def _is_none(value: Value, is_none: bool) -> bool:
     if isinstance(value, Opaque):
         return True
-    return (value == NONE) is wanted
+    return (value == NONE) is is_none
 
 
 def _tensor(
@@ -329,10 +329,10 @@ def _refine_rank(
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
         return
-    held = joins.held(value, store)
-    closed = of_rank(held.tensor.dims, right_node.value)
-    if held.tensor.dims.open and closed is not None:
-        joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=closed)))
+    content = joins.held(value, store)
+    closed = of_rank(content.tensor.dims, right_node.value)
+    if content.tensor.dims.open and closed is not None:
+        joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=closed)))
 
 
 def _subject_of_rank(expression: ast.expr) -> ast.expr | None:
@@ -378,9 +378,9 @@ def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) ->
 
 def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> None:
     """``x.device.type == "cuda"``, ``x.device == device``; inequality implies nothing."""
-    asked = device_values.asked(key)
-    if truth and asked is not None and device_values.is_device(other_value):
-        _place(asked, devices.of_tensor(device_values.name_of(other_value)), store)
+    question = device_values.asked(key)
+    if truth and question is not None and device_values.is_device(other_value):
+        _place(question, devices.of_tensor(device_values.name_of(other_value)), store)
 
 
 def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
@@ -400,24 +400,24 @@ def _place(question: tuple[Hashable, Tensor], device: str, store: Store) -> None
     """
     address, tensor = question
     value = TensorValue(address, Held(tensor))
-    held = joins.held(value, store)
-    before = held.tensor.device
+    content = joins.held(value, store)
+    before = content.tensor.device
     both = devices.meet(before, device) if isinstance(before, str) else device
     if both is not UNKNOWN:
-        known = UNKNOWN if isinstance(before, devices.Chosen) else both
-        joins.write(value, store, replace(held, tensor=replace(held.tensor, device=known)))
+        narrowed = UNKNOWN if isinstance(before, devices.Chosen) else both
+        joins.write(value, store, replace(content, tensor=replace(content.tensor, device=narrowed)))
 
 
 def _narrow_dtype(
     tensor_value: TensorValue, tested: frozenset[str], truth: bool, store: Store
 ) -> None:
-    held = joins.held(tensor_value, store)
+    content = joins.held(tensor_value, store)
     allowed = tested if truth else KINDS.keys() - tested
-    before = dtypes.possible(held.tensor.dtype)
+    before = dtypes.possible(content.tensor.dtype)
     if before or truth:
-        left = allowed.intersection(before) or (tested if truth else ())
-        told = replace(held.tensor, dtype=dtypes.one_of(left))
-        joins.write(tensor_value, store, replace(held, tensor=told))
+        possible = allowed.intersection(before) or (tested if truth else ())
+        narrowed = replace(content.tensor, dtype=dtypes.one_of(possible))
+        joins.write(tensor_value, store, replace(content, tensor=narrowed))
 
 
 def _tested_dtypes(
@@ -432,13 +432,13 @@ def _tested_dtypes(
             listed = interpreter.evaluate(right, store, frame)
             return left.value, _dtypes(listed, store)
         return None, frozenset()
-    asked = test.func if isinstance(test, ast.Call) else test
-    if not isinstance(asked, ast.Attribute) or asked.attr not in _CATEGORIES:
+    query = test.func if isinstance(test, ast.Call) else test
+    if not isinstance(query, ast.Attribute) or query.attr not in _CATEGORIES:
         return None, frozenset()
-    subject = test.args[0] if isinstance(test, ast.Call) and test.args else asked.value
+    subject = test.args[0] if isinstance(test, ast.Call) and test.args else query.value
     if isinstance(subject, ast.Attribute) and _reads_dtype(subject):
         subject = subject.value
-    return subject, _CATEGORIES[asked.attr]
+    return subject, _CATEGORIES[query.attr]
 
 
 _CATEGORIES: Final = {"is_floating_point": FLOATINGS, "is_complex": COMPLEXES}
@@ -478,12 +478,14 @@ def _refine_names(
     tensor = _tensor(interpreter, left_node.value, store, frame)
     if tensor is None:
         return
-    held = joins.held(tensor, store)
-    dims = held.tensor.dims
+    content = joins.held(tensor, store)
+    dims = content.tensor.dims
     if dims.open or (dims.rank == len(names) and not dims.complete):
-        told = Dims.of(*names) if dims.open else dims.rename(names)
+        refined = Dims.of(*names) if dims.open else dims.rename(names)
         origins = {name: interpreter.place(right_node, "asserted here") for name in names if name}
-        named = replace(held, tensor=replace(held.tensor, dims=told, likely=None), origins=origins)
+        named = replace(
+            content, tensor=replace(content.tensor, dims=refined, likely=None), origins=origins
+        )
         joins.write(tensor, store, named)
 
 
@@ -535,8 +537,8 @@ def _is_layer(interpreter: Interpreter, nn_module: TorchModule, key: str) -> boo
     """Whether a layer of torch is an instance of a class; some classes derive from others."""
     if nn_module.key == key:
         return True
-    known = key.startswith("nn.") and interpreter.torch.has(key, "c")
-    return False if known and (nn_module.key, key) not in _DERIVED else None
+    is_class = key.startswith("nn.") and interpreter.torch.has(key, "c")
+    return False if is_class and (nn_module.key, key) not in _DERIVED else None
 
 
 # The layers that derive from other layers (torch.nn.modules).
@@ -570,10 +572,10 @@ def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
     if isinstance(value, Instance):
         derived = class_lookup.derives(value.cls, path.rpartition(".")[2])
         return derived or (None if _has_unknown_base(interpreter, value) else False)
-    known = _TYPES.get(type(value).__name__)
-    if known is None:
+    classes = _TYPES.get(type(value).__name__)
+    if classes is None:
         return None
-    if path in known:
+    if path in classes:
         return True
-    listed = path.startswith("builtins.") or path == "torch.Tensor"
-    return False if listed and path != "builtins.object" else None
+    has_types = path.startswith("builtins.") or path == "torch.Tensor"
+    return False if has_types and path != "builtins.object" else None

@@ -77,7 +77,7 @@ class Application:
     """
 
     operator: str
-    given: tuple[Any, ...]
+    positional: tuple[Any, ...]
     keywords: tuple[tuple[str, Any], ...]
     result: Any
     contradiction: Contradiction | None
@@ -181,9 +181,9 @@ class Recorder:
                 self._keep(application.begun.node, replace(application, early=True))
 
     def _keep(self, node: ast.AST, application: Application) -> None:
-        known = self._applications.setdefault(node, Applications())
-        if application not in known.each:
-            known.each.append(application)
+        applications = self._applications.setdefault(node, Applications())
+        if application not in applications.each:
+            applications.each.append(application)
 
     def open(self, node: Node) -> None:
         """Record that a star passed unknown arguments to an operator."""

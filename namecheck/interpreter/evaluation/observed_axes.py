@@ -50,15 +50,15 @@ def observe(interpreter: Interpreter, assignment: ast.Assign, store: Store, fram
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
         return
-    held = joins.held(value, store)
-    closed = of_rank(held.tensor.dims, len(words))
+    content = joins.held(value, store)
+    closed = of_rank(content.tensor.dims, len(words))
     if closed is None:
         return
     scope = interpreter.new_address()
     pairs = zip(closed.prefix, words, strict=True)
     named = Dims(tuple(_observed(dim, word, scope) for dim, word in pairs))
-    if named != held.tensor.dims:
-        joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=named)))
+    if named != content.tensor.dims:
+        joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=named)))
 
 
 def _subject_of(expression: ast.expr) -> ast.Name | ast.Attribute | None:

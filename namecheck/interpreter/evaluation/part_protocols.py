@@ -145,7 +145,7 @@ class Declarations(Protocol):
     def size_of_axis(self, axis: str, store: Store, frame: Frame) -> Size:
         """The size of the axis with this name in a function's annotations; UNKNOWN without one."""
 
-    def speak(self, function: FunctionValue) -> bool:
+    def declares_dims(self, function: FunctionValue) -> bool:
         """Whether a function declares dims of its parameters or its result."""
 
 

@@ -136,17 +136,17 @@ def apply(
 def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
     """An operator on sizes with symbols; None where it cannot be computed."""
     sizes_ = (size_of(value) for value in values)
-    known = [equalities.size(size, store) for size in sizes_ if size is not None]
-    if len(known) != len(values):
+    operand_sizes = [equalities.size(size, store) for size in sizes_ if size is not None]
+    if len(operand_sizes) != len(values):
         return None
     if name in _ARITHMETIC:
-        by_zero = name in ("FloorDiv", "Mod") and known[-1] == 0
-        return None if by_zero else sized(_PURE[name](*known))
+        by_zero = name in ("FloorDiv", "Mod") and operand_sizes[-1] == 0
+        return None if by_zero else sized(_PURE[name](*operand_sizes))
     if name in ("Eq", "NotEq"):
-        answer = sizes.same(known[0], known[1])
+        answer = sizes.same(operand_sizes[0], operand_sizes[1])
         return None if answer is None else Const(answer is (name == "Eq"))
     if name in _ORDERINGS:
-        return _ordered_sizes(name, known[0], known[1])
+        return _ordered_sizes(name, operand_sizes[0], operand_sizes[1])
     return None
 
 
@@ -189,8 +189,8 @@ def _operand(value: Value, store: Store) -> Value:
     """An operand; an unknown number is some number to a rule: it broadcasts and has no names."""
     if isinstance(value, External):
         return store.ledger.fresh("imported")  # `from config import EPS`
-    known = SOME_NUMBERS.get(value.kind or "") if isinstance(value, Opaque) else None
-    return value if known is None else Const(known)
+    number = SOME_NUMBERS.get(value.kind or "") if isinstance(value, Opaque) else None
+    return value if number is None else Const(number)
 
 
 def augmented(
@@ -215,10 +215,10 @@ def augmented(
         return target
     if isinstance(target, Instance):
         method = _SPECIAL[name][0].replace("__", "__i", 1) if name in _SPECIAL else ""
-        found = class_lookup.method(target, method, store)
-        if found is not None:
+        special_method = class_lookup.method(target, method, store)
+        if special_method is not None:
             return interpreter.call_values(
-                BoundMethod(found, target), [operands[1][1]], node, store, frame
+                BoundMethod(special_method, target), [operands[1][1]], node, store, frame
             )
     return apply(interpreter, name, node, operands, store, frame)
 
@@ -452,9 +452,9 @@ def _contains(
         except TypeError:
             return None
     if isinstance(container, Instance):
-        found = class_lookup.method(container, "__contains__", store)
-        if found is not None:
-            bound = BoundMethod(found, container)
+        method = class_lookup.method(container, "__contains__", store)
+        if method is not None:
+            bound = BoundMethod(method, container)
             answer = interpreter.call_values(bound, [item], node, store, frame)
             return interpreter.truth(answer, store)
         container = joins.opened(container, store)
@@ -499,8 +499,8 @@ def _user_defined(
         (values[-1], _SPECIAL[name][1], values[:-1]),
     ):
         if isinstance(receiver, Instance):
-            found = class_lookup.method(receiver, method, store)
-            if found is not None:
-                bound = BoundMethod(found, receiver)
+            special_method = class_lookup.method(receiver, method, store)
+            if special_method is not None:
+                bound = BoundMethod(special_method, receiver)
                 return interpreter.call_values(bound, rest, node, store, frame)
     return None

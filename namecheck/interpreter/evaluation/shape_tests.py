@@ -51,15 +51,15 @@ class _Measured:
 
     def held(self, store: Store) -> Held | None:
         """The content of the tensor now; None where it has changed since."""
-        held = joins.held(TensorValue(self.address, Held(self.tensor)), store)
-        return held if held.tensor == self.tensor else None
+        content = joins.held(TensorValue(self.address, Held(self.tensor)), store)
+        return content if content.tensor == self.tensor else None
 
     def write(self, dims: Dims, store: Store) -> None:
         """Write the dims that follow from a test."""
-        held = self.held(store)
-        if held is not None and dims != self.tensor.dims:
-            told = replace(held, tensor=replace(held.tensor, dims=dims))
-            joins.write(TensorValue(self.address, Held(self.tensor)), store, told)
+        content = self.held(store)
+        if content is not None and dims != self.tensor.dims:
+            narrowed = replace(content, tensor=replace(content.tensor, dims=dims))
+            joins.write(TensorValue(self.address, Held(self.tensor)), store, narrowed)
 
 
 def _of_operands(query: OperatorResult) -> _Measured | None:
@@ -238,8 +238,8 @@ def _limit(measured: _Measured, low: int, high: int, store: Store) -> None:
         return
     prefix = (*dims.prefix, *[ANY_DIM] * gap)
     closed = dims.min_rank + gap == high
-    told = Dims((*prefix, *dims.suffix)) if closed else Dims(prefix, dims.suffix, open=True)
-    measured.write(told, store)
+    limited = Dims((*prefix, *dims.suffix)) if closed else Dims(prefix, dims.suffix, open=True)
+    measured.write(limited, store)
 
 
 def _fix(measured: _Measured, position: int, extent: int, store: Store) -> None:

@@ -183,9 +183,9 @@ class Statements:
                 self.interpreter.bind(target, value, store, frame)
             return [store]
 
-        def write(chosen: Value, layer: Store) -> None:
+        def write(choice: Value, layer: Store) -> None:
             for target in assignment.targets:
-                self.interpreter.bind(target, chosen, layer, frame)
+                self.interpreter.bind(target, choice, layer, frame)
 
         return self._split(value, store, write)
 
@@ -195,9 +195,9 @@ class Statements:
             return [store]
         value = self.interpreter.evaluate(assignment.value, store, frame)
 
-        def write(chosen: Value, layer: Store) -> None:
-            held = self.interpreter.declarations.assigned(assignment, chosen, layer, frame)
-            self.interpreter.bind(assignment.target, held, layer, frame)
+        def write(choice: Value, layer: Store) -> None:
+            content = self.interpreter.declarations.assigned(assignment, choice, layer, frame)
+            self.interpreter.bind(assignment.target, content, layer, frame)
 
         return self._split(value, store, write)
 
@@ -225,9 +225,9 @@ class Statements:
         if return_node.value is not None:
             value = self.interpreter.evaluate(return_node.value, store, frame)
 
-        def leave(chosen: Value, layer: Store) -> None:
-            self.interpreter.declarations.leave(return_node, chosen, layer, frame)
-            frame.returns.append((layer, chosen))
+        def leave(choice: Value, layer: Store) -> None:
+            self.interpreter.declarations.leave(return_node, choice, layer, frame)
+            frame.returns.append((layer, choice))
 
         if isinstance(value, Union):
             self._split(value, store, leave)
@@ -248,12 +248,12 @@ class Statements:
     def _raise(self, raise_node: ast.Raise, store: Store, frame: Frame) -> list[Store]:
         error = guards.error_of(self.interpreter, raise_node.exc, store, frame)
         # Constructing a built-in error raises no other error; only its arguments may.
-        made = (
+        evaluated = (
             raise_node.exc.args
             if error and isinstance(raise_node.exc, ast.Call)
             else [raise_node.exc]
         )
-        for part in made:
+        for part in evaluated:
             if part is not None:
                 self.interpreter.evaluate(part, store, frame)
         self.interpreter.fail(error)
@@ -285,8 +285,8 @@ class Statements:
         index = self.interpreter.evaluate(subscript.slice, store, frame)
         if isinstance(receiver, DictValue):
             content = joins.entries(receiver, store)
-            kept = tuple((key, entry) for key, entry in content.items if key != index)
-            joins.write(receiver, store, Entries(kept, content.rest))
+            entries = tuple((key, entry) for key, entry in content.items if key != index)
+            joins.write(receiver, store, Entries(entries, content.rest))
         elif isinstance(receiver, ListValue):
             items = joins.items(receiver, store)
             if isinstance(items, Repeated):
@@ -423,9 +423,9 @@ class Statements:
         """Run a ``try`` with its handlers."""
         interpreter, unknowns = self.interpreter, self.interpreter.progress.unknowns
         caught = [guards.of_handler(interpreter, h, store, frame) for h in try_node.handlers]
-        wanted = [guard for guard in caught if not guard.again]
+        new_guards = [guard for guard in caught if not guard.again]
         ends, handled, raised = self.protected(
-            lambda layer: self.execute(try_node.body, [layer], frame), wanted, store, frame
+            lambda layer: self.execute(try_node.body, [layer], frame), new_guards, store, frame
         )
         unsure = interpreter.progress.unknowns != unknowns
         ends = self.execute(try_node.orelse, ends, frame) if ends else []
@@ -456,7 +456,7 @@ class Statements:
     ) -> FunctionValue:
         """The function of a definition, its defaults evaluated here."""
         environment = frame.environment
-        made = FunctionValue(
+        function = FunctionValue(
             definition,
             environment,
             tuple(
@@ -476,8 +476,8 @@ class Statements:
         while current is not None:
             self.interpreter.context.ledger.captured.add(current.number)
             current = current.enclosing
-        self.interpreter.definitions.functions.setdefault(definition, made)
-        return made
+        self.interpreter.definitions.functions.setdefault(definition, function)
+        return function
 
     def _function(
         self, definition: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, frame: Frame

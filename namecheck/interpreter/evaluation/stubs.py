@@ -91,16 +91,18 @@ def _fits(overload: ast.FunctionDef, call: Call) -> bool:
     positional = [*spec.posonlyargs, *spec.args]
     if len(call.args) > len(positional) and spec.vararg is None:
         return False
-    passed = dict(zip((argument.arg for argument in positional), call.args, strict=False))
-    passed.update(call.kwargs)
-    known = {argument.arg: argument for argument in scopes.parameters(spec)}
+    arguments = dict(zip((argument.arg for argument in positional), call.args, strict=False))
+    arguments.update(call.kwargs)
+    parameters = {argument.arg: argument for argument in scopes.parameters(spec)}
     needed = positional[: len(positional) - len(spec.defaults)]
-    if any(argument.arg not in passed for argument in needed):
+    if any(argument.arg not in arguments for argument in needed):
         return False
-    if any(name not in known for name in passed) and spec.kwarg is None:
+    if any(name not in parameters for name in arguments) and spec.kwarg is None:
         return False
     return all(
-        _may_be(value, known[name].annotation) for name, value in passed.items() if name in known
+        _may_be(value, parameters[name].annotation)
+        for name, value in arguments.items()
+        if name in parameters
     )
 
 

@@ -37,9 +37,9 @@ def ranked(
             tensor_value = TensorValue(address, Held(tensor))
         case _:
             return value
-    held = joins.held(tensor_value, store)
-    closed = of_rank(held.tensor.dims, len(target_nodes.elts))
-    if held.tensor != tensor or not held.tensor.dims.open or closed is None:
+    content = joins.held(tensor_value, store)
+    closed = of_rank(content.tensor.dims, len(target_nodes.elts))
+    if content.tensor != tensor or not content.tensor.dims.open or closed is None:
         return value
-    joins.write(tensor_value, store, replace(held, tensor=replace(tensor, dims=closed)))
+    joins.write(tensor_value, store, replace(content, tensor=replace(tensor, dims=closed)))
     return interpreter.torch.call("shape", [tensor_value], {}, target_nodes, store, frame)

@@ -35,8 +35,8 @@ class WithStatements:
 
     def make(self, wrapped: Wrapped, call: Call) -> Value:
         """Call a generator under ``contextlib.contextmanager``."""
-        made = self.interpreter.call(wrapped.function, call)
-        return Wrapped("context", made) if isinstance(made, Generator) else made
+        generator = self.interpreter.call(wrapped.function, call)
+        return Wrapped("context", generator) if isinstance(generator, Generator) else generator
 
     def around(
         self, with_items: Sequence[ast.withitem], run_block: Body, store: Store, frame: Frame
@@ -123,26 +123,26 @@ class WithStatements:
     def _entered(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> Value:
         """The value that ``with value as name`` binds."""
         if isinstance(value, Instance):
-            found = class_lookup.method(value, "__enter__", store)
-            if found is not None:
-                bound = BoundMethod(found, value)
+            method = class_lookup.method(value, "__enter__", store)
+            if method is not None:
+                bound = BoundMethod(method, value)
                 return self.interpreter.call_values(bound, [], with_item.context_expr, store, frame)
         return self.interpreter.fresh("entered")
 
     def _leave(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> None:
         """Run the exit of a ``with`` block; unknown code may do again what it did on entry."""
-        made = with_item.context_expr
-        if isinstance(value, Opaque) and isinstance(made, ast.Call):
+        expression = with_item.context_expr
+        if isinstance(value, Opaque) and isinstance(expression, ast.Call):
             with self.interpreter.findings.silenced(), suppress(PathEnds):
-                callee = self.interpreter.evaluate(made.func, store, frame)
+                callee = self.interpreter.evaluate(expression.func, store, frame)
                 if not isinstance(callee, External) or not is_bystander(callee.path):
-                    parts = [*made.args, *(word.value for word in made.keywords)]
-                    given = [self.interpreter.evaluate(part, store, frame) for part in parts]
-                    self.interpreter.havoc_labels(given, store)
+                    parts = [*expression.args, *(word.value for word in expression.keywords)]
+                    arguments = [self.interpreter.evaluate(part, store, frame) for part in parts]
+                    self.interpreter.havoc_labels(arguments, store)
         if isinstance(value, Instance):
-            found = class_lookup.method(value, "__exit__", store)
-            if found is not None:
-                bound = BoundMethod(found, value)
+            method = class_lookup.method(value, "__exit__", store)
+            if method is not None:
+                bound = BoundMethod(method, value)
                 positional: list[Value] = [NONE, NONE, NONE]
                 self.interpreter.call_values(
                     bound, positional, with_item.context_expr, store, frame
@@ -152,14 +152,14 @@ class WithStatements:
         self, value: Value, with_item: ast.withitem, store: Store, frame: Frame
     ) -> bool:
         """Whether a context may swallow an error of its block."""
-        found = None
+        exit_method = None
         if isinstance(value, Instance):
-            found = class_lookup.method(value, "__exit__", store)
-        if found is None:
+            exit_method = class_lookup.method(value, "__exit__", store)
+        if exit_method is None:
             return False
         layer = store.fork()
         error = [self.interpreter.fresh("error") for _ in range(3)]
-        method = BoundMethod(found, value)
+        method = BoundMethod(exit_method, value)
         try:
             with self.interpreter.findings.silenced():
                 answer = self.interpreter.call_values(

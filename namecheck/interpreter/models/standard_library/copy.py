@@ -120,4 +120,4 @@ class Copier:
             content = self._part(attributes[name])
             store.write((copy.address, name), None, content)
             if isinstance(copy, Instance) and modules.is_module(copy):
-                modules.written(copy, name, content, store)
+                modules.on_write(copy, name, content, store)

@@ -109,7 +109,7 @@ class TorchNN:
         defaults = {p.name: p.default for p in signature if p.default is not REQUIRED}
         return {**defaults, **made.arguments}
 
-    def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
+    def on_write(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule."""
         below = submodules.by_attribute(module, store)
         entries = joins.entries(below, store)

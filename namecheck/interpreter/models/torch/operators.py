@@ -12,7 +12,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.dtypes import Defaults
 from namecheck.core.evidence import Evidence
-from namecheck.core.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes
+from namecheck.core.findings import Facts, OperandFacts, Place, Span, is_of_devices, is_of_dtypes
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
@@ -270,7 +270,7 @@ class TorchOperators:
             facts=Facts(
                 operators.key_of(operator),
                 contradiction.names,
-                self.given(operands, store),
+                self.operand_facts(operands, store),
                 settled,
             ),
         )
@@ -285,9 +285,9 @@ class TorchOperators:
         """A result of `infer` as a value; an unknown result is the answer to a query."""
         return conversion.lift(self.interpreter, answer, before, node, query)
 
-    def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
+    def tensor(self, abstract: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
         """A new tensor, with the origins of its names."""
-        return conversion.new_tensor(self.interpreter, known, origins)
+        return conversion.new_tensor(self.interpreter, abstract, origins)
 
     def origins_of(
         self, dim_labels: Sequence[str], choices: Sequence[Value], store: Store
@@ -295,11 +295,11 @@ class TorchOperators:
         """The origins of the names that a contradiction is about, one place for each span."""
         return origins.of_names(dim_labels, choices, store)
 
-    def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
+    def operand_facts(self, operands: Iterable[Operand], store: Store) -> tuple[OperandFacts, ...]:
         """The facts about the tensors among some operands."""
         lowered = ((where, self.lower(value, store)) for where, value in operands)
         return tuple(
-            _given(tensor, self.interpreter.source.span(where))
+            _operand_facts(tensor, self.interpreter.source.span(where))
             for where, tensor in lowered
             if isinstance(tensor, Tensor)
         )
@@ -467,12 +467,12 @@ def _has_failed(value: Value, store: Store) -> bool:
     return has_failed(value)
 
 
-def _given(tensor: Tensor, span: Span) -> Given:
+def _operand_facts(tensor: Tensor, span: Span) -> OperandFacts:
     """The facts about a tensor operand."""
     names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
     labelled = not any(isinstance(name, Axis) for name in tensor.names)
     dtype, device = dtypes.show(tensor.dtype), devices.show(tensor.device)
-    return Given(span, names, labelled, dtype, device)
+    return OperandFacts(span, names, labelled, dtype, device)
 
 
 def _has_axes(operand: Any) -> bool:
