@@ -1,7 +1,9 @@
 """The keys of store cells other than variables, attributes and mutable values.
 
 They are dataclasses and not named tuples: a named tuple is equal to every tuple of the same items,
-and a store would take it for the ``(owner, name)`` of a variable or an attribute.
+and a store would take it for the ``(owner, name)`` of a variable or an attribute. `AxisCell` and
+`Representative` are the second item of such a pair, where a variable or attribute has its name:
+they belong to the owner as these do.
 """
 
 from __future__ import annotations
@@ -146,6 +148,22 @@ class ModuleAttributeRun:
 
     attribute: str
     address: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class AxisCell:
+    """The binding of an axis, in an environment or an instance.
+
+    `of_field` where a field or an attribute of the instance has bound it.
+    """
+
+    axis: str
+    of_field: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Representative:
+    """Whether entry points made this instance, for any instance of its class."""
 
 
 FOREIGN: Final = ForeignVersion()

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, settle
+from namecheck.annotations.bindings import Bindings, bind_number, settle
 from namecheck.annotations.declarations import (
     Declared,
     declares_dims,
@@ -27,12 +27,11 @@ from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain import class_lookup, equalities
+from namecheck.interpreter.domain import class_lookup
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
-    TRUE,
     ClassValue,
     Const,
     DictValue,
@@ -47,6 +46,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
+from namecheck.interpreter.evaluation import axis_bindings
 from namecheck.interpreter.evaluation.declared import Annotations, Import, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
 from namecheck.interpreter.evaluation.declared_values import DeclaredValues, LocatedAnnotation
@@ -110,7 +110,7 @@ class Declarations:
         if not signature.declares_dims:
             return True
         values = {name: store.get((environment.number, name)) for name in signature.parameters}
-        bindings = self._bindings(signature.axes, environment, store, function.name)
+        bindings = axis_bindings.read(signature.axes, environment, store, function.name)
         try:
             for name in sorted(signature.numbers):
                 size = size_of(store.get((environment.number, name), NONE))
@@ -219,7 +219,7 @@ class Declarations:
         if not self.declares_result(function):
             return None
         signature = self.of(environment).signature(function.node)
-        bindings = self._bindings(signature.axes, environment, store, function.name)
+        bindings = axis_bindings.read(signature.axes, environment, store, function.name)
         return replace(bindings, numbers=signature.numbers)
 
     def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
@@ -231,7 +231,7 @@ class Declarations:
             or self.interpreter.scope(environment.scope).generator
         ):
             return
-        bindings = self._bindings(signature.axes, environment, store, frame.name)
+        bindings = axis_bindings.read(signature.axes, environment, store, frame.name)
         try:
             result = self.values.checkable(value, store)
             settle(meet(signature.result, result, bindings, "result", returned=True))
@@ -258,7 +258,9 @@ class Declarations:
         environment = replace(
             function.environment, number=self.interpreter.new_address(), receiver=instance
         )
-        bindings = self._bindings(axes_of(parameter.declared), environment, store, function.name)
+        bindings = axis_bindings.read(
+            axes_of(parameter.declared), environment, store, function.name
+        )
         return self.values.create(parameter.declared, bindings, _scope(instance), located)
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
@@ -268,8 +270,8 @@ class Declarations:
         bindings = Bindings(method.name)
         for axis in axes:
             bindings = bind_number(bindings, axis, symbol(axis), "self")
-        self._write(bindings, instance, store)
-        store.set(_seeded(instance), TRUE)
+        axis_bindings.write(bindings, instance, store)
+        axis_bindings.mark_representative(instance, store)
 
     def are_apart(self, contradiction: Contradiction, frame: Frame) -> bool:
         """Whether a contradiction is between an axis of a function and one of its surroundings.
@@ -354,7 +356,7 @@ class Declarations:
         name = ast.unparse(assignment.target)
         of_field = isinstance(assignment.target, ast.Attribute)
         axes = axes_of(declared)
-        bindings = self._bindings(axes, environment, store, frame.name, of_field=of_field)
+        bindings = axis_bindings.read(axes, environment, store, frame.name, of_field=of_field)
         try:
             assigned_value = self.values.checkable(value, store)
             bindings = settle(meet(declared, assigned_value, bindings, name, returned=True))
@@ -364,10 +366,10 @@ class Declarations:
         owner = environment.receiver if isinstance(assignment.target, ast.Attribute) else None
         scope = None
         if isinstance(owner, Instance):
-            scope = None if store.get(_seeded(owner)) else _scope(owner)
-            self._write(bindings, owner, store, _field_key)
+            scope = None if axis_bindings.is_representative(owner, store) else _scope(owner)
+            axis_bindings.write(bindings, owner, store, of_field=True)
         else:
-            self._write(bindings, environment, store)
+            axis_bindings.write(bindings, environment, store)
         return self.values.refine(
             declared,
             value,
@@ -455,7 +457,7 @@ class Declarations:
             return {name: self.interpreter.failed() for name in values}
         scope = self.interpreter.new_address()
         if instance is not None:
-            self._write(bindings, instance, call.store, _field_key)
+            axis_bindings.write(bindings, instance, call.store, of_field=True)
         for name, (declaration, annotation) in declared.items():
             values[name] = self.values.refine(
                 declaration,
@@ -496,10 +498,12 @@ class Declarations:
         """A value with the type that a field declares; its axes belong to the instance."""
         scope = _scope(instance)
         inner = replace(environment, receiver=instance)
-        bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name, of_field=True)
+        bindings = axis_bindings.read(
+            axes_of(declared), inner, store, instance.cls.name, of_field=True
+        )
         value = self.values.create(declared, bindings, scope, located)
         bindings = meet(declared, self.values.checkable(value, store), bindings, "field")
-        self._write(bindings, instance, store, _field_key)
+        axis_bindings.write(bindings, instance, store, of_field=True)
         return value
 
     # Bindings of axes
@@ -509,71 +513,20 @@ class Declarations:
         environment, call = frame.environment, frame.call
         if axis not in self.of(environment).signature(environment.scope).axes:
             return UNKNOWN
-        bindings = self._bindings([axis], environment, store, frame.name)
+        bindings = axis_bindings.read([axis], environment, store, frame.name)
         inside = call is not None and call.node is not environment.scope
         return bindings.dim(axis, environment.number if inside else None).size
-
-    def _bindings(
-        self,
-        axis_words: Iterable[str],
-        environment: Environment,
-        store: Store,
-        function: str,
-        *,
-        of_field: bool = False,
-    ) -> Bindings:
-        """The bindings of these axes in a frame, in those around it, or of its instance.
-
-        What the fields and attributes of an instance bind counts for a field alone: a method binds
-        its axes anew in each call.
-        """
-        bound_axes: dict[str, Bound] = {}
-        runs: dict[str, Run] = {}
-        for axis in axis_words:
-            cell = self._cell(axis, environment, store, of_field=of_field)
-            if isinstance(cell, Bound):
-                bound_axes[axis] = cell
-            elif isinstance(cell, Run):
-                runs[axis] = cell
-        return equalities.bindings(Bindings(function, bound_axes, runs), store)
-
-    def _cell(self, axis: str, environment: Environment, store: Store, *, of_field: bool) -> Any:
-        current: Environment | None = environment
-        while current is not None:
-            owned: list[Hashable] = [(current.number, _key(axis))]
-            if isinstance(current.receiver, Instance):
-                owned.append((current.receiver.address, _key(axis)))
-                if of_field:
-                    owned.append((current.receiver.address, _field_key(axis)))
-            for cell in owned:
-                content = store.get(cell)
-                if content is not None:
-                    return content.value if isinstance(content, Const) else None
-            current = current.enclosing
-        return None
 
     def _keep(
         self, bindings: Bindings, environment: Environment, store: Store, function: FunctionValue
     ) -> None:
-        self._write(bindings, environment, store)
+        axis_bindings.write(bindings, environment, store)
         if function.name == "__init__" and isinstance(environment.receiver, Instance):
             numbers = self.of(environment).signature(function.node).numbers
             sizes = {axis: bound for axis, bound in bindings.axes.items() if axis in numbers}
-            self._write(bindings, environment.receiver, store, _field_key)
+            axis_bindings.write(bindings, environment.receiver, store, of_field=True)
             own = replace(bindings, axes=sizes, runs={})
-            self._write(own, environment.receiver, store)
-
-    def _write(
-        self,
-        bindings: Bindings,
-        owner: Environment | Instance,
-        store: Store,
-        key_of: Callable[[str], str] | None = None,
-    ) -> None:
-        number = owner.number if isinstance(owner, Environment) else owner.address
-        cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
-        for axis, bound in cells.items():
-            store.set((number, (key_of or _key)(axis)), Const(bound))
+            axis_bindings.write(own, environment.receiver, store)
 
     def _located(
         self, annotation: ast.expr | None, environment: Environment
@@ -588,18 +541,3 @@ class Declarations:
 def _scope(instance: Instance) -> int | None:
     """The scope of the axes of an instance."""
     return instance.address if isinstance(instance.address, int) else None
-
-
-def _key(axis: str) -> str:
-    """The cell of an axis beside the variables: no variable has such a name."""
-    return f"axis {axis}"
-
-
-def _seeded(instance: Instance) -> Hashable:
-    """The cell that marks an instance that entry points made, for any instance of its class."""
-    return (instance.address, "axis of")
-
-
-def _field_key(axis: str) -> str:
-    """The cell of an axis that a field or an attribute of an instance has bound."""
-    return f"field axis {axis}"

@@ -7,7 +7,6 @@ picks one item.
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain import joins, texts
@@ -27,8 +26,12 @@ from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 
-# The name of the attribute for all that was set under a pattern: no program can have it.
-_SET: Final = "setattr "
+
+@dataclass(frozen=True, slots=True)
+class AttributesLike:
+    """Stands for the name of an attribute: all attributes that were set under a pattern."""
+
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def add(interpreter: Interpreter, target: Value, name: Value, value: Value, call
     interpreter.forget_attributes(target, call.store, pattern)
     listed = _of(target, pattern)
     primitives.invoke(interpreter, BuiltinMethod(listed, "append"), [value], call)
-    call.store.write((target.address, f"{_SET}{pattern}"), listed, listed)
+    call.store.write((target.address, AttributesLike(pattern)), listed, listed)
     return True
 
 
@@ -61,11 +64,11 @@ def read(interpreter: Interpreter, target: Value, name: Value, call: Call) -> Va
         return None
     store = call.store
     candidates: list[Value] = []
-    for word in store.get(AttributeNames(target.address), ()):
-        value = store.get((target.address, word), NONE)
-        if not word.startswith(_SET):
-            candidates += [value] if value != NONE and re.fullmatch(pattern, word) else []
-        elif texts.may_share(word.removeprefix(_SET), pattern) and isinstance(value, ListValue):
+    for attribute_name in store.get(AttributeNames(target.address), ()):
+        value = store.get((target.address, attribute_name), NONE)
+        if not isinstance(attribute_name, AttributesLike):
+            candidates += [value] if value != NONE and re.fullmatch(pattern, attribute_name) else []
+        elif texts.may_share(attribute_name.pattern, pattern) and isinstance(value, ListValue):
             content = joins.items(value, store)
             candidates += [content.each] if isinstance(content, Repeated) else content
     if not candidates or not all(

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.cells import AxisCell, Representative
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
@@ -118,6 +119,9 @@ class Copier:
         order = submodules.names(template, store) if isinstance(template, Instance) else ()
         for name in dict.fromkeys((*order, *attributes)):
             content = self._part(attributes[name])
+            if isinstance(name, (AxisCell, Representative)):
+                store.set((copy.address, name), content)
+                continue
             store.write((copy.address, name), None, content)
             if isinstance(copy, Instance) and modules.is_module(copy):
                 modules.on_write(copy, name, content, store)

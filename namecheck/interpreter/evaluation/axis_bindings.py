@@ -1,0 +1,79 @@
+"""The bindings of axes in the store.
+
+The axes of a function are bound in the environment of a call, those that a constructor or a field
+binds in the instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Final
+
+from namecheck.annotations.bindings import Bindings, Bound, Run
+from namecheck.interpreter.domain import equalities
+from namecheck.interpreter.domain.cells import AxisCell, Representative
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import TRUE, Const, Environment, Instance
+
+_REPRESENTATIVE: Final = Representative()
+
+
+def read(
+    axis_words: Iterable[str],
+    environment: Environment,
+    store: Store,
+    function: str,
+    *,
+    of_field: bool = False,
+) -> Bindings:
+    """The bindings of these axes in an environment, in those around it, or of its instance.
+
+    What the fields and attributes of an instance bind counts for a field alone: a method binds its
+    axes anew in each call.
+    """
+    bound_axes: dict[str, Bound] = {}
+    runs: dict[str, Run] = {}
+    for axis in axis_words:
+        binding = _binding(axis, environment, store, of_field=of_field)
+        if isinstance(binding, Bound):
+            bound_axes[axis] = binding
+        elif isinstance(binding, Run):
+            runs[axis] = binding
+    return equalities.bindings(Bindings(function, bound_axes, runs), store)
+
+
+def _binding(axis: str, environment: Environment, store: Store, *, of_field: bool) -> Any:
+    cell = AxisCell(axis)
+    current: Environment | None = environment
+    while current is not None:
+        candidates: list[Hashable] = [(current.number, cell)]
+        if isinstance(current.receiver, Instance):
+            candidates.append((current.receiver.address, cell))
+            if of_field:
+                candidates.append((current.receiver.address, AxisCell(axis, of_field=True)))
+        for key in candidates:
+            content = store.get(key)
+            if content is not None:
+                return content.value if isinstance(content, Const) else None
+        current = current.enclosing
+    return None
+
+
+def write(
+    bindings: Bindings, owner: Environment | Instance, store: Store, *, of_field: bool = False
+) -> None:
+    """Write bindings to an environment or an instance."""
+    number = owner.number if isinstance(owner, Environment) else owner.address
+    cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
+    for axis, bound in cells.items():
+        store.set((number, AxisCell(axis, of_field)), Const(bound))
+
+
+def mark_representative(instance: Instance, store: Store) -> None:
+    """Mark an instance that entry points make, for any instance of its class."""
+    store.set((instance.address, _REPRESENTATIVE), TRUE)
+
+
+def is_representative(instance: Instance, store: Store) -> bool:
+    """Whether an instance stands for any instance of its class."""
+    return store.get((instance.address, _REPRESENTATIVE)) is not None
