@@ -1,13 +1,14 @@
 """Python source as the interpreter needs it: text, tree, spans, suppression comments.
 
 Bytes are decoded as Python does it (PEP 263, byte order mark), lines end at ``\\n``, ``\\r`` or
-``\\r\\n``. A file that cannot be read raises `Refused` with a finding: NC001, NC003 or NC004.
+``\\r\\n``. A file that cannot be read raises `Refused` with a finding: NC001 to NC004.
 """
 
 from __future__ import annotations
 
 import ast
 import codecs
+import itertools
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Span
+from namecheck.core.regular_files import largest
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg | ast.alias
 
@@ -272,7 +274,30 @@ def _undecodable(filename: str, data: bytes, at: int, what: str) -> Finding:
 _TOO_DEEP: Final = ("too many nested", "too many levels of", "nested too deeply")
 
 
+# A syntax tree takes up to 900 bytes a token. Shorter texts are not counted.
+_MOST_TOKENS: Final = 400_000
+_BYTES_OF_TOKEN: Final = 25
+_UNCOUNTED: Final = 200_000
+# The words of strings and comments count too: to find the ends of f-strings takes a parser.
+_TOKEN: Final = r"\w++|\n\s*+|[^\w\s]"
+
+
+def _require_few_tokens(text: str, filename: str) -> None:
+    """Raise `Refused` for a text whose tree would take too much memory, although it is not long."""
+    if len(text) <= _UNCOUNTED:
+        return
+    limit = max(_MOST_TOKENS, largest() // _BYTES_OF_TOKEN)
+    if next(itertools.islice(re.finditer(_TOKEN, text), limit, None), None) is not None:
+        message = (
+            f"It cannot be read: it has over {limit:,} tokens (words, numbers, operators, lines), "
+            "and its syntax tree takes too much memory."
+        )
+        help = "Split it, or leave it out with `exclude`."
+        raise Refused(Finding("NC002", message, filename, Span(1, 1, 1, 1), help=help))
+
+
 def _tree(text: str, filename: str) -> ast.Module:
+    _require_few_tokens(text, filename)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -129,6 +129,26 @@ def test_what_is_only_long_is_read(text: str) -> None:
     assert source(text).tree.body
 
 
+@pytest.mark.parametrize("text", ["a\n" * 250_000, "a;" * 250_000, "x = [" + "1, " * 250_000 + "]"])
+def test_what_makes_too_large_a_tree_is_nc002(text: str) -> None:
+    finding = refusal(text.encode())
+    assert finding.code == "NC002"
+    assert "400,000 tokens" in finding.message
+
+
+def test_the_number_of_tokens_grows_with_the_size_that_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "# " + "a " * 450_000  # costs nothing, for it makes no tree
+    assert refusal(text.encode()).code == "NC002"
+    monkeypatch.setattr(syntax, "largest", lambda: 20_000_000)
+    assert not source(text).tree.body
+
+
+def test_a_long_text_of_few_tokens_is_read() -> None:
+    assert source(f'x = "{"y" * 5_000_000}"').tree.body
+
+
 def test_spans_count_characters() -> None:
     parsed = source("größe = 漢字 + x\n")
     value = parsed.tree.body[0]
