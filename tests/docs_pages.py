@@ -2,8 +2,9 @@
 
 The register of codes generates codes.md, the table of operators generates operators.md. In cli.md
 the table of verbs and the help texts under ``<!-- help: VERB -->`` are generated: a section for
-each verb, which keeps the text that follows its help. test_docs_pages.py compares the pages with
-their data.
+each verb, which keeps the text that follows its help. On any page the block of text under
+``<!-- screen: COMMAND -->`` is what the command prints (tests/docs_site/screens.py).
+test_docs_pages.py compares the pages with their data.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from namecheck.fixing import registry as fixes
 from namecheck.operators import Operator, table
 from namecheck.operators.row import described
 from namecheck.rules import registry
+from tests.docs_site.screens import with_screens
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 
@@ -145,19 +147,24 @@ PAGES: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
-def stale(names: Iterable[str] = PAGES) -> Iterator[tuple[Path, str]]:
-    """The outdated pages, with their new contents."""
-    for name in names:
+def names() -> list[str]:
+    """The pages of the folder, and those that are to be written."""
+    return sorted({path.name for path in DOCS.glob("*.md")}.union(PAGES))
+
+
+def stale(pages: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """The outdated ones of some pages, with their new contents."""
+    for name in pages:
         path = DOCS / name
         text = path.read_text("utf-8") if path.exists() else ""
-        fresh = PAGES[name](text)
+        fresh = with_screens(PAGES[name](text) if name in PAGES else text)
         if fresh != text:
             yield path, fresh
 
 
 def main() -> None:
     """Write the outdated pages."""
-    for path, fresh in stale():
+    for path, fresh in stale(names()):
         path.write_text(fresh, "utf-8")
         print(f"written: {path.relative_to(DOCS.parent)}")
 

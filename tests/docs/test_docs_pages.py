@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from tests.docs_pages import DOCS, PAGES, stale
+from tests.docs_pages import DOCS, names, stale
 from tests.fixture_reader import blocks, differences
 
 WRITTEN = sorted(path.name for path in DOCS.glob("*.md"))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", names())
 def test_up_to_date(name: str) -> None:
     assert not list(stale([name])), "refresh the pages: python -m tests.docs_pages"
 
