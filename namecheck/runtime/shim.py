@@ -19,6 +19,7 @@ from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch, read
 from namecheck.runtime.core.tensor_names import ATTRIBUTE
 from namecheck.runtime.distributed import patches as distributed_patches
 from namecheck.runtime.patching import (
+    first_class_dims,
     function_transforms,
     gradients,
     naming_api,
@@ -225,6 +226,7 @@ def _patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch | Defer
     yield from overriding_classes.patches()
     yield from processes.patches(enter_worker)
     yield from stored_names.patches()
+    yield from first_class_dims.patches()
     yield from gradients.patches(semantics)
     for target in targets.all_targets(rows):
         site = Site(target, semantics, assume_unnamed=not recording)

@@ -31,7 +31,12 @@ from torch.distributed.checkpoint.state_dict import (
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import (
+    FullyShardedDataParallel,
+    MixedPrecisionPolicy,
+    ShardingStrategy,
+    fully_shard,
+)
 from torch.distributed.tensor import (
     DTensor,
     Placement,
@@ -288,6 +293,44 @@ def ddp_keeps_names_with_a_static_graph() -> None:
 @check
 def ddp_keeps_names_while_it_looks_for_unused_parameters() -> None:
     train(DistributedDataParallel(Net(), find_unused_parameters=True))
+
+
+def flat(**kwargs: Any) -> Any:
+    return FullyShardedDataParallel(Net(), device_id=torch.device("cpu"), **kwargs)
+
+
+def train_flat(net: Any) -> None:
+    """Steps of AdamW under FSDP1: in each forward the whole parameters have their names."""
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    for _ in range(2):
+        optimizer.zero_grad()
+        output = net(inputs())
+        assert output.names == ("N", "O"), output.names
+        for layer, (rows, columns) in ((net.first, "IH"), (net.second, "HO")):
+            assert layer.seen["weight"] == (rows, columns)
+            assert layer.seen["bias"] == layer.seen["scale"] == (columns,)
+        output.sum(("N", "O")).backward()
+        optimizer.step()
+
+
+@check
+def flat_parameters_get_their_names_back() -> None:
+    for use_orig_params in (False, True):
+        net = flat(use_orig_params=use_orig_params)
+        train_flat(net)
+        with FullyShardedDataParallel.summon_full_params(net):
+            assert names_of(net.module.named_parameters()) == PARAMETERS
+        assert names_of(net.state_dict()) == STATE
+
+
+@check
+def flat_parameters_keep_names_with_other_settings() -> None:
+    train_flat(flat(sharding_strategy=ShardingStrategy.NO_SHARD, use_orig_params=True))
+    train_flat(flat(sharding_strategy=ShardingStrategy.SHARD_GRAD_OP))
+    with runtime("error"):
+        net = flat(use_orig_params=True)
+        with pytest.raises(NameMismatch):
+            net(inputs().rename("H", "I"))
 
 
 @check

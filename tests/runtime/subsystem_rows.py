@@ -6,6 +6,7 @@ It returns tensors that passed through the subsystem.
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 import pickle
 import warnings
@@ -414,6 +415,14 @@ def _() -> Any:
 @row("custom operators (`torch.library`), operators called through `torch.ops`")
 def _() -> Any:
     return torch.ops.aten.mul(matrix(), 2)
+
+
+@row("first-class dims (`functorch.dim`)")
+def _() -> Any:
+    dim: Any = importlib.import_module("functorch.dim").Dim  # it has no types
+    x: Any = matrix()
+    rows, columns = dim("rows"), dim("columns")
+    return x[rows, columns].order(columns, rows)
 
 
 # Transforms and compilers

@@ -28,6 +28,8 @@ Positions: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 OUR_FOLDER: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS: Final = OUR_FOLDER + os.sep
 _TORCH: Final = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+# The package beside it, which torch installs: first-class dims.
+_FUNCTORCH: Final = os.path.join(os.path.dirname(os.path.dirname(_TORCH)), "functorch") + os.sep
 _MODULES: Final = _TORCH + os.path.join("nn", "modules") + os.sep
 _COMPILER: Final = _TORCH + "_dynamo" + os.sep
 # The file name of torch.fx graphs. The calls in one that torch.compile runs were checked while
@@ -51,7 +53,7 @@ class Expression:
     @property
     def of_torch(self) -> bool:
         """Whether the expression is in torch's own code, or in a graph that torch generated."""
-        return self.filename.startswith((_TORCH, _GRAPH))
+        return self.filename.startswith((_TORCH, _FUNCTORCH, _GRAPH))
 
     @property
     def forwards_call(self) -> bool:
@@ -131,7 +133,8 @@ def user_frame() -> FrameType | None:
     """The innermost frame outside of namecheck and torch."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not is_ours(frame.f_code) and not frame.f_code.co_filename.startswith(_TORCH):
+        of_torch = frame.f_code.co_filename.startswith((_TORCH, _FUNCTORCH))
+        if not of_torch and not is_ours(frame.f_code):
             return frame
         frame = frame.f_back
     return None
@@ -154,7 +157,8 @@ def inside_torch() -> bool:
         expression = traced.expressions[0]
     elif expression.filename.startswith(_GRAPH):
         return any(outer.filename.startswith(_COMPILER) for outer in expressions)
-    return expression.filename.startswith(_TORCH) and not expression.forwards_call
+    of_torch = expression.filename.startswith((_TORCH, _FUNCTORCH))
+    return of_torch and not expression.forwards_call
 
 
 def span_of(expression: Expression) -> Span:
