@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from namecheck.core.dataclasses import dataclass, replace
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
@@ -19,7 +19,7 @@ from namecheck.project.walk import Walk
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from namecheck.interpreter.workspace.analysis import Statistics
+    from namecheck.interpreter.workspace.analysis import Inspection, Statistics
     from namecheck.project.cache import Cache
     from namecheck.project.shards import Shard
 
@@ -34,12 +34,16 @@ LARGE_TREE: Final = 20_000_000
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run; `unparsed` files name no dimension, and were not parsed."""
+    """The result of a run; `unparsed` files name no dimension, and were not parsed.
+
+    `inspections` are those of the analysed files, by their locations, where they were requested.
+    """
 
     findings: tuple[Finding, ...]
     files: int
     unparsed: int
     statistics: Statistics | None = None
+    inspections: Mapping[str, Inspection] = field(default_factory=dict)
 
     @property
     def faults(self) -> int:
@@ -74,15 +78,17 @@ def check(
     reads: Reads | None = None,
     shard: Shard | None = None,
     executor: Executor | None = None,
+    inspecting: bool = False,
 ) -> Result:
     """Check all files; `progress` is called with the number of checked files and of all files.
 
     `jobs` is the number of processes, by default one for each processor. Files with an outcome in
     the `cache` are not checked again. An `overlay`, contents of files by location that replace
-    those on the disk, excludes a cache. With `counting` the tensor expressions are counted. The
-    files that are read are added to `reads`. With a `shard` only its files are checked, and its
-    part of the findings is reported. An `executor` replaces the processes; its workers need no disk
-    of this machine. Raises `namecheck.project.cluster.ClusterError`.
+    those on the disk, excludes a cache. With `counting` the tensor expressions are counted, with
+    `inspecting` they are listed. The files that are read are added to `reads`. With a `shard` only
+    its files are checked, and its part of the findings is reported. An `executor` replaces the
+    processes; its workers need no disk of this machine, and list no expressions. Raises
+    `namecheck.project.cluster.ClusterError`.
     """
     files = ProjectFiles(overlay, reads)
     tasks = tasks_of(entries, files)
@@ -93,16 +99,24 @@ def check(
         )
         stale = [task for task, outcome in zip(subset, remembered, strict=True) if outcome is None]
         report_progress = progress or (lambda done, total: None)
-        fresh = iter(_made(stale, report_progress, jobs, cache, counting, overlay, reads, executor))
+        made = _made(
+            stale, report_progress, jobs, cache, counting, overlay, reads, executor, inspecting
+        )
+        fresh = iter(made)
         return [next(fresh) if outcome is None else outcome for outcome in remembered]
 
     if shard is not None:
         return _part(entries, tasks, shard, counting, files, checked)
     outcomes = checked(tasks)
     gathering = Gathering(entries, outcomes)
-    statistics = gathering.statistics() if counting else None
+    statistics = gathering.statistics() if counting or inspecting else None
     findings = reported(gathering.findings(), entries, files.read)
-    return Result(findings, len(outcomes), _unparsed(outcomes), statistics)
+    inspections = {
+        entry.location: outcome.inspection
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if outcome.inspection is not None
+    }
+    return Result(findings, len(outcomes), _unparsed(outcomes), statistics, inspections)
 
 
 def _part(
@@ -147,6 +161,7 @@ def _made(
     overlay: Mapping[str, bytes],
     reads: Reads | None,
     executor: Executor | None,
+    inspecting: bool,
 ) -> Sequence[Outcome]:
     """The outcomes of files that are checked anew; they are added to the cache."""
     if not tasks:
@@ -154,7 +169,9 @@ def _made(
     from namecheck.project import workers  # with the interpreter, which is slow to import
 
     if executor is None or overlay or reads is not None:
-        outcomes = workers.spread(tasks, progress, jobs, counting, overlay, reads)
+        outcomes = workers.spread(
+            tasks, progress, jobs, counting, overlay, reads, inspecting=inspecting
+        )
     else:
         from namecheck.project import remote
 

@@ -45,9 +45,9 @@ _REMEMBERED: Final = 20_000
 class Checker:
     """Checks files that import each other: a file that several import is analysed once.
 
-    With `counting`, each file is checked by itself, and its expressions are counted. The `overlay`
-    has contents of files, by location, that replace those on the disk; the files that are read are
-    added to `reads`.
+    With `counting`, each file is checked by itself, and its expressions are counted; with
+    `inspecting` they are listed as well. The `overlay` has contents of files, by location, that
+    replace those on the disk; the files that are read are added to `reads`.
     """
 
     def __init__(
@@ -56,9 +56,11 @@ class Checker:
         overlay: Mapping[str, bytes] = NOTHING,
         reads: Reads | None = None,
         disk: Disk = OWN,
+        inspecting: bool = False,
     ) -> None:
         self._disk = disk
-        self._counting = counting
+        self._counting = counting or inspecting
+        self._inspecting = inspecting
         self._overlay = overlay
         self._reads = Reads() if reads is None else reads
         self._begin()
@@ -100,16 +102,20 @@ class Checker:
         except Refused as refused:
             return Outcome((refused.finding,))
         findings: tuple[Finding, ...] = ()
-        uses = counted = None
+        uses = counted = inspection = None
         if analysed:
             findings, uses = self._analyse(source, settings)
         if analysed and self._recorder is not None:
             from namecheck.interpreter.workspace.statistics import collect
 
             counted = collect(self._recorder, source)
+            if self._inspecting:
+                from namecheck.interpreter.workspace.analysis import inspect
+
+                inspection = inspect(self._recorder, source)
         if computes:
             findings = self._with_attributes(findings, source, settings)
-        return Outcome(findings, True, Comments.of(source), uses, counted)
+        return Outcome(findings, True, Comments.of(source), uses, counted, inspection)
 
     def _analyse(self, source: Source, settings: Settings) -> tuple[tuple[Finding, ...], Uses]:
         """The findings of the interpreter in one file; its own faults become findings."""

@@ -8,7 +8,7 @@ from namecheck.core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from namecheck.core.findings import Finding
-    from namecheck.interpreter.workspace.analysis import Statistics, Uses
+    from namecheck.interpreter.workspace.analysis import Inspection, Statistics, Uses
     from namecheck.project.settings import Settings
     from namecheck.project.suppression import Comments
 
@@ -54,3 +54,4 @@ class Outcome:
     comments: Comments | None = None
     uses: Uses | None = None
     statistics: Statistics | None = None
+    inspection: Inspection | None = None

@@ -41,24 +41,28 @@ def spread(
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
     isolated: bool = False,
+    inspecting: bool = False,
 ) -> list[Outcome]:
-    """The outcome of every task, in their order; `counting` also counts their expressions.
+    """The outcome of every task, in their order.
+
+    With `counting` their expressions are counted, with `inspecting` they are listed as well.
 
     An `overlay`, contents of files that replace those on the disk, or the collection of the read
     files in `reads`, requires a single process. Where the files are `isolated`, none is checked in
     this process, as it may kill it.
     """
-    processes = jobs or _processors()
+    processes = jobs or processors()
     alone = processes < 2 or bool(overlay) or reads is not None
     if not isolated and (alone or _size(tasks) < WORTH_IT):
-        return _one_by_one(tasks, progress, Checker(counting, overlay, reads))
+        checker = Checker(counting, overlay, reads, inspecting=inspecting)
+        return _one_by_one(tasks, progress, checker)
     scans = _size(tasks) < _SCANNED_HERE
     silent = [scans and _is_silent(task) for task in tasks]
     rest = [task for task, passed_over in zip(tasks, silent, strict=True) if not passed_over]
     if isolated or _size(rest) >= WORTH_IT:
-        outcomes = _in_parallel(rest, progress, processes, counting)
+        outcomes = _in_parallel(rest, progress, processes, counting, inspecting)
     else:
-        outcomes = _one_by_one(rest, progress, Checker(counting))
+        outcomes = _one_by_one(rest, progress, Checker(counting, inspecting=inspecting))
     checked = iter(outcomes)
     return [Outcome(parsed=False) if passed_over else next(checked) for passed_over in silent]
 
@@ -79,7 +83,8 @@ def _is_silent(task: Task) -> bool:
     return file_check.is_silent(data, task.parses, task.leads, task.entry.settings)
 
 
-def _processors() -> int:
+def processors() -> int:
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -94,7 +99,11 @@ def _one_by_one(tasks: Sequence[Task], progress: Progress, checker: Checker) -> 
 
 
 def _in_parallel(
-    tasks: Sequence[Task], progress: Progress, processors: int, counting: bool
+    tasks: Sequence[Task],
+    progress: Progress,
+    processors: int,
+    counting: bool,
+    inspecting: bool,
 ) -> list[Outcome]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
@@ -108,7 +117,10 @@ def _in_parallel(
     with ProcessPoolExecutor(processors, initializer=_ignore_interrupts) as pool:
         futures: dict[Future[list[Outcome]], int] = {}
         try:
-            futures = {pool.submit(_check, group, counting): n for n, group in enumerate(groups)}
+            futures = {
+                pool.submit(_check, group, counting, inspecting): number
+                for number, group in enumerate(groups)
+            }
             for future in as_completed(futures):
                 number = futures[future]
                 try:
@@ -125,7 +137,7 @@ def _in_parallel(
     return [
         outcome
         for number, group in enumerate(groups)
-        for outcome in outcomes_by_group.get(number) or _alone(group, counting)
+        for outcome in outcomes_by_group.get(number) or _alone(group, counting, inspecting)
     ]
 
 
@@ -150,27 +162,28 @@ def grouped(tasks: Sequence[Task], processors: int, groups_each: int) -> list[li
     return batches
 
 
-def _check(group: list[Task], counting: bool) -> list[Outcome]:
-    checker = _checker(counting)
+def _check(group: list[Task], counting: bool, inspecting: bool) -> list[Outcome]:
+    checker = _checker(counting, inspecting)
     return [checker.file(*task) for task in group]
 
 
 @cache
-def _checker(counting: bool) -> Checker:
+def _checker(counting: bool, inspecting: bool) -> Checker:
     """The checker that a process keeps for all its groups, with the files that it has read."""
-    return Checker(counting)
+    return Checker(counting, inspecting=inspecting)
 
 
-def _alone(group: list[Task], counting: bool) -> list[Outcome]:
+def _alone(group: list[Task], counting: bool, inspecting: bool) -> list[Outcome]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     try:
         with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
-            return pool.submit(_check, group, counting).result()
+            return pool.submit(_check, group, counting, inspecting).result()
     except BrokenProcessPool:
         if len(group) > 1:
             half = len(group) // 2
-            return _alone(group[:half], counting) + _alone(group[half:], counting)
+            halves = group[:half], group[half:]
+            return [one for part in halves for one in _alone(part, counting, inspecting)]
     fault = file_check.fault(group[0].entry.location, "the process that checked it died")
     return [Outcome((fault,))]
