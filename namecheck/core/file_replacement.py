@@ -58,8 +58,11 @@ def change(location: str, old_data: bytes, data: bytes, *, linked: bool = False)
     return path
 
 
-def save(path: str, data: bytes, project: str | None = None) -> None:
+def save(path: str, data: bytes, project: str | None = None, *, lasting: bool = True) -> None:
     """Write a file, which may be new; raises `CannotWrite`.
+
+    One of many files that are easily made again is not `lasting`: it is not forced to the disk, and
+    temporary files of killed processes are not searched for.
 
     A file that the user did not name is one of a `project`: no link leads out of its folder.
     The mode of an existing file, where possible its owner, and symbolic links are preserved. Pipes
@@ -74,23 +77,27 @@ def save(path: str, data: bytes, project: str | None = None) -> None:
             with open(real, "wb") as stream:
                 stream.write(data)
         else:
-            _replace(real, data, status)
+            _replace(real, data, status, lasting=lasting)
     except OSError as error:
         raise CannotWrite(f"{path}: {reason_of(error)}") from error
 
 
-def _replace(path: str, data: bytes, status: os.stat_result | None) -> None:
+def _replace(
+    path: str, data: bytes, status: os.stat_result | None, *, lasting: bool = True
+) -> None:
     """Write a temporary file beside the file, then rename it over the file, if there is one."""
     folder, name = os.path.split(path)
     prefix = f".{name[:_LONGEST]}.namecheck-"
-    _remove_strays(folder or ".", prefix)
+    if lasting:
+        _remove_strays(folder or ".", prefix)
     with _undisturbed():
         handle, beside = _temporary(folder, prefix)
         try:
             with open(handle, "wb") as file:
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                if lasting:
+                    os.fsync(file.fileno())
             _copy_status(beside, status)
             os.replace(beside, path)
         except BaseException:

@@ -54,6 +54,9 @@ STRANGERS: Final = {
     "libcst": ("editing", "migration"),
     "pytest": ("pytest_plugin",),
     "distributed": ("project",),
+    "jinja2": ("report",),
+    "markupsafe": ("report",),
+    "pygments": ("report",),
 }
 
 LONGEST_MODULE: Final = 600
