@@ -241,6 +241,37 @@ def agree(size: Size, other_size: Size) -> Answer:
     return Answer.MAYBE if equal is None else Answer.YES if equal else Answer.NO
 
 
+def are_apart(size: Size, other_size: Size) -> bool:
+    """Whether two sizes are those of different dims of one tensor, whose sizes were read together.
+
+    They may be equal in a run, but nothing in the program says so (docs/evidence.md).
+    """
+    if not isinstance(size, Expression) or not isinstance(other_size, Expression):
+        return False
+    one, other = observed(size), observed(other_size)
+    scopes = {naming.scopes(word) for word in one | other}
+    return bool(one) and bool(other) and len(scopes) == 1 and one.isdisjoint(other)
+
+
+def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
+    """Whether two dims differ, and one of their tensors has the size of the other at another place.
+
+    `of_a` and `of_b` are their tensors. At least one of the sizes is that of an observed axis.
+    """
+    if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
+        return False
+    if not observed(a.size) ^ observed(b.size) or same(a.size, b.size) is not None:
+        return False
+    return a.size in of_b.sizes or b.size in of_a.sizes
+
+
+def observed(size: Size) -> frozenset[str]:
+    """The observed axes whose sizes a size is made of."""
+    if not isinstance(size, Expression):
+        return frozenset()
+    return frozenset(word for word in symbols(size) if naming.is_observed(word))
+
+
 def is_whole(dim: Dim) -> bool:
     """Whether a dim is an axis of its own size, up to a constant: ``seq-1``."""
     return _excess(dim) is not None
@@ -270,7 +301,7 @@ def clash(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> bool:
         return True
     one, other = _excess(a), _excess(b)
     if one is None or other is None:
-        return False
+        return are_apart(a.size, b.size)
     return one == other or a in of_b.known or b in of_a.known
 
 

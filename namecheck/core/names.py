@@ -101,7 +101,7 @@ class Contradiction(Exception):
         self.message = message
         self.error = error
         self.names = tuple(name for name in names if isinstance(name, str))
-        self.help = help
+        self.help = None if help is None else bare(help)
 
     def alone(self) -> Contradiction:
         """A copy without the stack frames: a cached contradiction must not keep them alive.
@@ -121,6 +121,34 @@ def scoped(name: str, scope: int) -> str:
     return f"{name}{_SCOPE}{scope}"
 
 
+def of_number(path: str, scope: int) -> str:
+    """The name of a number that is used as a size: ``self.n_head``, ``config.hidden_size``.
+
+    Such an axis differs from no other one: two numbers may be equal. It is a Python identifier.
+    """
+    return scoped(path.replace(".", _NUMBER) + _NUMBER, scope)
+
+
+def of_unpacking(variable: str, scope: int) -> str:
+    """The name of an observed axis: of the dim whose size a variable is, in one reading of sizes.
+
+    Axes of one scope are dims of one tensor. It is a Python identifier.
+    """
+    return scoped(variable + _OBSERVED, scope)
+
+
+def is_observed(name: str) -> bool:
+    """Whether a name, or a factor of it, is that of an observed axis (`of_unpacking`)."""
+    return _OBSERVED in name
+
+
+def is_number(name: str) -> bool:
+    """Whether a name, or a factor of it, is that of a number (`of_number`)."""
+    return _NUMBER in name
+
+
+_NUMBER: Final = "ʹ"
+_OBSERVED: Final = "ʺ"
 _SCOPE: Final = "·"
 _SCOPES: Final = f"{_SCOPE}([0-9]+)"
 _SEVERAL: Final = "several"
@@ -155,7 +183,9 @@ def unscoped(name: str, scope: int) -> str:
 
 def bare(text: str) -> str:
     """A text whose axes have the names that their author wrote, without scopes."""
-    return re.sub(_SCOPES, "", text) if _SCOPE in text else text
+    if _SCOPE not in text:
+        return text
+    return re.sub(f"[{_NUMBER}{_OBSERVED}]?{_SCOPES}", "", text).replace(_NUMBER, ".")
 
 
 def word(name: Name) -> str | None:
@@ -184,7 +214,9 @@ def _scope(axis: Axis) -> str:
     """The scope of an axis: "" for the code being read, a fixed word for several scopes."""
     if _is_unscoped(axis):
         return ""
-    scopes = {"".join(re.findall(_SCOPES, factor)[:1]) for factor in axis.factors}
+    if is_number(axis.name):
+        return _SEVERAL
+    scopes = {" ".join(re.findall(_SCOPES, factor)) for factor in axis.factors}
     return scopes.pop() if len(scopes) == 1 else _SEVERAL
 
 

@@ -167,17 +167,18 @@ _OPENED: Final = rb"[(,]\s*\Z"
 _SHAPES: Final = (b".shape", b".size(")
 _UNPACKING: Final = (
     rb"(?m)^[ \t]*\(?\w+(?:\s*,\s*\w+)*\s*,?\s*\)?\s*=\s*"
-    rb"[\w.\[\]()]+\.(?:shape|size\(\))"
+    rb"[\w.\[\]()]+\.(?:shape|size\()"
 )
+_PATTERN: Final = rb"[\"'][^\"'\n]*->[^\"'\n]*[\"']"
 
 
 def unpacks_sizes(data: bytes) -> bool:
-    """Whether a file that imports torch unpacks the sizes of something: ``b, c = x.shape``."""
-    return (
-        any(word in data for word in _SHAPES)
-        and imports_torch(data)
-        and re.search(_UNPACKING, data) is not None
-    )
+    """Whether a file that imports torch reads sizes, or has patterns: ``b, c = x.shape``."""
+    if not imports_torch(data):
+        return False
+    if b"->" in data and b"ein" in data and re.search(_PATTERN, data) is not None:
+        return True
+    return any(word in data for word in _SHAPES) and re.search(_UNPACKING, data) is not None
 
 
 def names_something(data: bytes) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from namecheck.core.names import UNKNOWN, Answer
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Name
 from namecheck.interpreter.domain.joins import held, items
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -35,7 +37,7 @@ def names_something(content: Any, store: Store) -> bool:
             if isinstance(part, TensorValue):
                 part = held(part, store)
             if isinstance(part, Held):
-                if any(name is not UNKNOWN for name in part.tensor.names):
+                if _is_named(part.tensor.names):
                     return True
             elif isinstance(part, Const):
                 if isinstance(part.value, str) or part.value is None:
@@ -50,6 +52,18 @@ def names_something(content: Any, store: Store) -> bool:
                 next_level += listed if isinstance(listed, tuple) else ()
         level = next_level
     return False
+
+
+def _is_named(names: Sequence[Name]) -> bool:
+    """Whether something declares a name, or its absence.
+
+    Names that the code itself has differ nearly everywhere: paths are not kept apart for them.
+    """
+    axes = [name.name for name in names if isinstance(name, Axis)]
+    observed = [word for word in axes if naming.is_observed(word) or naming.is_number(word)]
+    if observed:
+        return len(observed) < len(axes) or any(isinstance(name, str) for name in names)
+    return any(name is not UNKNOWN for name in names)
 
 
 def may_lead_to_names(value: Value, store: Store) -> bool:

@@ -43,7 +43,7 @@ def _of_key(part: object, depth: int) -> Known | None:
             return size
         case Parameter() | Attribute():
             path = _path(part, depth)
-            return None if path is None else symbol(naming.scoped(*path))
+            return None if path is None else symbol(naming.of_number(*path))
         case Operation(name, (left, right)) if name in _ARITHMETIC:
             sizes = _of_key(left, depth + 1), _of_key(right, depth + 1)
             if sizes[0] is None or sizes[1] is None or (name == "FloorDiv" and sizes[1] == 0):

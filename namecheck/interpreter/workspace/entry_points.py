@@ -335,11 +335,15 @@ class EntryPoints:
     ) -> Value:
         """A value for a parameter, of the type in its annotation."""
         if parameter.annotation is None:
-            return self.interpreter.fresh("parameter")
+            return Opaque(Parameter(self.interpreter.new_address(), parameter.arg))
         declared = self.interpreter.declarations.parameter(function, parameter.arg, instance, store)
         if declared is not None:
             return declared
-        return self._of_type(parameter.annotation, store, frame)
+        made = self._of_type(parameter.annotation, store, frame)
+        if isinstance(made, Opaque) and made.link is None:
+            # Its name is that of a size, if it is used as one.
+            return Opaque(Parameter(self.interpreter.new_address(), parameter.arg), made.kind)
+        return made
 
     def _of_type(self, annotation: ast.expr, store: Store, frame: Frame) -> Value:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
