@@ -8,7 +8,7 @@ of unknown size, need not differ from another axis: no contradiction is raised t
 from __future__ import annotations
 
 from namecheck.core import names as naming
-from namecheck.core.dims import ANY_DIM, SCALAR, Dim, Dims, Size, agree, clash, is_whole
+from namecheck.core.dims import ANY_DIM, SCALAR, Dim, Dims, Size, agree, are_apart, clash, is_whole
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 
 
@@ -181,6 +181,14 @@ def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
             f"The size of tensor a ({a.size}) must match the size of tensor b ({b.size}) "
             f"at non-singleton dimension {rank - offset}",
             help="Only dims of equal size, or of size 1, can be broadcast together.",
+        )
+    if are_apart(a.size, b.size):
+        raise Contradiction(
+            "NC101",
+            f"A dim of size {a.size} is broadcast with a dim of size {b.size}, at dimension "
+            f"{rank - offset}: it is right only if {a.size} = {b.size}.",
+            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            help="Transpose one of the operands, or put a dim of size 1 where it has none.",
         )
 
 

@@ -14,6 +14,8 @@ from namecheck.core.dims import (
     Dim,
     Dims,
     agree,
+    are_apart,
+    are_swapped,
     clash,
     locate_index,
     of_rank,
@@ -64,7 +66,7 @@ def _check_shapes(left: Dims, right: Dims) -> None:
             names=words(left[-1], right[0]),
             help="The last dim of the left matrix is contracted with the first of the right one.",
         )
-    check_axes(left[-1], right[0])
+    check_axes(left[-1], right[0], left, right)
 
 
 def differ(a: Dim, b: Dim) -> bool:
@@ -81,14 +83,25 @@ def words(*contracted: Dim) -> list[str]:
     return [word for word in (naming.word(dim.name) for dim in contracted) if word is not None]
 
 
-def check_axes(a: Dim, b: Dim) -> None:
-    """Refuse to contract two different axes; labels are not compared."""
+def check_axes(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> None:
+    """Refuse to contract two different axes; labels are not compared.
+
+    `of_a` and `of_b` are their tensors, whose other dims could have been meant instead.
+    """
     both = isinstance(a.name, Axis) and isinstance(b.name, Axis)
     if both and clash(a, b):
         raise Contradiction(
             "NC101",
             f"Dim {naming.show_name(a.name)} is contracted with dim "
             f"{naming.show_name(b.name)}, but they are different axes.",
+            names=words(a, b),
+            help="Transpose one of the operands, so that each axis is contracted with itself.",
+        )
+    if are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
+        raise Contradiction(
+            "NC101",
+            f"A dim of size {a.size} is contracted with a dim of size {b.size}: it is right only "
+            f"if {a.size} = {b.size}.",
             names=words(a, b),
             help="Transpose one of the operands, so that each axis is contracted with itself.",
         )
@@ -259,7 +272,7 @@ def check_contracted(left: Dims, right: Dims) -> None:
             help="The last dim of the left is contracted with the last but one of the right.",
         )
     else:
-        check_axes(inner, outer)
+        check_axes(inner, outer, left, right)
 
 
 def _check_vectors(left: Dims, right: Dims) -> None:
@@ -340,7 +353,7 @@ def _batches(left: Dims, right: Dims) -> tuple[Dims, Dims]:
             f"{one[2].size}] but got: [{other[0].size}, {other[1].size}].",
             names=words(one[2], other[1]),
         )
-    check_axes(one[2], other[1])
+    check_axes(one[2], other[1], one, other)
     return one, other
 
 

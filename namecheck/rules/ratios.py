@@ -57,9 +57,18 @@ class Ratio:
     @property
     def size(self) -> Size:
         """The ratio as a size; a division is a quotient."""
-        upper = _size(self.numerator, [(b, power) for b, power in self.powers if power > 0])
-        lower = _size(self.denominator, [(b, -power) for b, power in self.powers if power < 0])
-        return UNKNOWN if lower == 0 else divided(upper, lower)
+        lower = self.lower
+        return UNKNOWN if lower == 0 else divided(self.upper, lower)
+
+    @property
+    def upper(self) -> Known:
+        """What is above the line of the fraction."""
+        return _size(self.numerator, [(b, power) for b, power in self.powers if power > 0])
+
+    @property
+    def lower(self) -> Known:
+        """What is below the line of the fraction."""
+        return _size(self.denominator, [(b, -power) for b, power in self.powers if power < 0])
 
 
 ONE = Ratio(1)

@@ -20,9 +20,11 @@ from namecheck.core.dims import (
     Dims,
     Size,
     agree,
+    are_apart,
     axis,
     merged,
     new_dim,
+    observed,
     own_size,
     product,
 )
@@ -45,6 +47,7 @@ def view(input: Tensor, size: Sizes | None = None) -> Dims:
         return _resized_by_dtype(input.dims)
     _check_count(input.dims, size)
     if input.dims.open:
+        _check_ends(input.dims, size)
         return Dims(tuple(_guess(one, UNKNOWN) for one in size))
     whole = product(input.dims.sizes)
     rest = inferred(whole, product(one for one in size if one != -1))
@@ -159,7 +162,7 @@ def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
         if not any(map(_is_padded, sizes)):
             raise
         # The rows are cut anew on purpose, as for relative positions.
-        return [Dim(UNKNOWN, UNKNOWN if size == -1 else size) for size in sizes]
+        return [Dim()] * len(sizes)
     front, inner, left = _matched(parts, sizes)
     back, inner, left = _matched(inner[::-1], left[::-1], backwards=True)
     middle = _guessed(inner[::-1], left[::-1])
@@ -276,6 +279,9 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
     goal = [_Part(Dim(None, size)).ratio for size in sizes]
     before, after = _shares(own), _shares(goal)
     if not before or not after or before[-1] != after[-1]:
+        _check_sides(parts, own, goal, sizes)
+        if before and after:
+            _check_total(before[-1] / after[-1], parts, sizes)
         return
     for place, part in enumerate(parts):
         target = _target(part.dim, own, goal)
@@ -284,7 +290,97 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
         left = before[place] / after[target]
         right = after[target + 1] / before[place + 1]
         if not (left.is_whole and right.is_whole):
-            raise _scrambled(str(naming.word(part.dim.name)), parts, sizes)
+            raise _scrambled(part.dim, parts, sizes, (before[place], after[target]))
+    _check_steps(parts, own, goal, sizes)
+
+
+_Ratios = Sequence[Ratio | None]
+
+
+def _check_sides(
+    parts: Sequence[_Part], own_ratios: _Ratios, goal: _Ratios, sizes: Sequence[Size]
+) -> None:
+    """Raise if an axis is kept whole, but with more or fewer elements left or right of it.
+
+    The number of elements on the other side need not be known.
+    """
+    for reversed_ in (False, True):
+        before, after = _running(own_ratios, reversed_), _running(goal, reversed_)
+        for place, part in enumerate(parts):
+            target = _target(part.dim, own_ratios, goal)
+            if target is None or goal[target] != own_ratios[place]:
+                continue
+            share, other_share = before[place], after[target]
+            if share is None or other_share is None or share == other_share:
+                continue
+            if _divide(share, other_share):
+                raise _scrambled(part.dim, parts, sizes, (share, other_share))
+    _check_steps(parts, own_ratios, goal, sizes)
+
+
+def _divide(share: Ratio, other_share: Ratio) -> bool:
+    """Whether of two numbers of elements one is a multiple of the other."""
+    quotient = share / other_share
+    return ONE in (share, other_share) or quotient.is_whole or (ONE / quotient).is_whole
+
+
+def _running(ratios: _Ratios, reversed_: bool) -> list[Ratio | None]:
+    """The number of elements left of each dim, or right of it; None where it is unknown."""
+    totals: list[Ratio | None] = []
+    running: Ratio | None = ONE
+    for each in ratios[::-1] if reversed_ else ratios:
+        totals.append(running)
+        running = None if running is None or each is None else running * each
+    return totals[::-1] if reversed_ else totals
+
+
+def _check_total(share: Ratio, parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
+    """Raise if a view has as many elements only where two dims of one tensor have one size."""
+    upper, lower = share.upper, share.lower
+    if are_apart(upper, lower):
+        raise _displaced(upper, lower, parts, sizes)
+
+
+def _check_steps(
+    parts: Sequence[_Part], own_ratios: _Ratios, goal: _Ratios, sizes: Sequence[Size]
+) -> None:
+    """Raise if, walking from either end, another dim of the same tensor stands in an axis's place.
+
+    ``[B, C, N]`` is viewed as ``[B, N, …]``, and both sizes were read from one tensor.
+    """
+    for step in (1, -1):
+        _check_steps_from(own_ratios[::step], goal[::step], parts, sizes)
+
+
+def _check_ends(dims: Dims, sizes: Sequence[Size]) -> None:
+    """Check the known dims at either end of a tensor of unknown rank, as `_check_steps`."""
+    goal = [_Part(Dim(None, size)).ratio for size in sizes]
+    for known_dims, step in ((dims.prefix, 1), (dims.suffix, -1)):
+        parts = [part for dim in known_dims for part in _parts(dim)]
+        own_ratios = [part.ratio for part in parts]
+        _check_steps_from(own_ratios[::step], goal[::step], parts, sizes)
+
+
+def _check_steps_from(
+    own_ratios: _Ratios, goal: _Ratios, parts: Sequence[_Part], sizes: Sequence[Size]
+) -> None:
+    old, new = list(own_ratios), list(goal)
+    while old and new:
+        one, other = old[0], new[0]
+        if one is None or other is None:
+            return
+        if one == other:
+            del old[0], new[0]
+        elif (one / other).is_whole:
+            old[0] = one / other
+            del new[0]
+        elif (other / one).is_whole:
+            new[0] = other / one
+            del old[0]
+        elif are_apart(one.size, other.size):
+            raise _displaced(one.size, other.size, parts, sizes)
+        else:
+            return
 
 
 def _is_padded(size: Size) -> bool:
@@ -314,14 +410,34 @@ def _only(word: str, ratios: Sequence[Ratio | None]) -> int | None:
     return powers.index(1) if [power for power in powers if power] == [1] else None
 
 
-def _scrambled(word: str, parts: Sequence[_Part], sizes: Sequence[Size]) -> Contradiction:
+def _displaced(
+    size: Size, other_size: Size, parts: Sequence[_Part], sizes: Sequence[Size]
+) -> Contradiction:
     old = Dims(tuple(part.dim for part in parts))
     new = Dims(tuple(map(new_dim, sizes)))
+    words = [naming.bare(word) for one in (size, other_size) for word in observed(one)]
+    return Contradiction(
+        "NC115",
+        f"A view of {show_sizes(old)} as {show_sizes(new)} puts '{other_size}' where '{size}' "
+        f"stands in the order of the elements: it is right only if {size} = {other_size}.",
+        names=words,
+        help=f"Keep '{size}' in its place in the view, then `transpose` or `permute`.",
+    )
+
+
+def _scrambled(
+    dim: Dim, parts: Sequence[_Part], sizes: Sequence[Size], both_shares: tuple[Ratio, Ratio]
+) -> Contradiction:
+    word = str(naming.word(dim.name))
+    old = Dims(tuple(part.dim for part in parts))
+    new = Dims(tuple(map(new_dim, sizes)))
+    share = both_shares[0] / both_shares[1]
+    agreement = f" It is right only if {share.upper} = {share.lower}."
     return Contradiction(
         "NC115",
         f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': a view keeps "
         f"the order of the elements, so each new position of '{word}' has elements of several old "
-        "ones.",
+        f"ones.{agreement if observed(dim.size) else ''}",
         names=[word],
         help=f"Keep '{word}' in its place in the view, then `transpose` or `permute`.",
     )
