@@ -31,6 +31,27 @@ NOT_JUDGED: Final = "NC091"
 Key: TypeAlias = tuple[str, Span, str]
 
 
+# A place in one run of a scope: the number of its environment, and the node.
+Site: TypeAlias = tuple[int, ast.AST]
+
+
+@dataclass(slots=True)
+class Judged:
+    """Which operators were contradicted, and which were not, in the same run of a scope.
+
+    Only what the code itself names is judged so: where one path contradicts, and another through
+    the same run does not, the first may be a combination of branches that never occurs.
+    """
+
+    passed: set[Site] = field(default_factory=set)
+    failed: dict[Key, set[Site]] = field(default_factory=dict)
+
+    def is_doubtful(self, key: Key) -> bool:
+        """Whether every run in which a finding was made has a path without it."""
+        sites = self.failed.get(key, set())
+        return bool(sites) and sites <= self.passed
+
+
 @dataclass(slots=True)
 class Findings:
     """The sink of findings, each once for its place and code.
@@ -42,6 +63,7 @@ class Findings:
     entries: dict[Key, Finding] = field(default_factory=dict)
     names: dict[Key, frozenset[str]] = field(default_factory=dict)
     silent: int = 0
+    judged: Judged = field(default_factory=lambda: Judged())
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
@@ -66,9 +88,13 @@ class Findings:
         finally:
             self.silent = outer
 
-    def add(self, finding: Finding, about: frozenset[str]) -> None:
-        """Add a finding; the first one of its place and code is kept."""
+    def add(self, finding: Finding, about: frozenset[str], site: Site | None = None) -> None:
+        """Add a finding; the first one of its place and code is kept.
+
+        One that only the names of the code itself tell is made at a `site`.
+        """
         key = finding.filename, finding.span, finding.code
+        self.judged.failed.setdefault(key, set()).add(site or (0, ast.Pass()))
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)
 
@@ -137,6 +163,7 @@ class Reporter:
         *,
         by_axes: bool = False,
         facts: Facts | None = None,
+        is_observed: bool = False,
     ) -> None:
         """Add a finding at a node; where an error is expected the path ends instead.
 
@@ -174,7 +201,8 @@ class Reporter:
             if recorder is not None:
                 recorder.finding(node, finding)
             if not expected:
-                self._findings.add(finding, frozenset(contradiction.names))
+                site = (frame.environment.number, node) if is_observed else None
+                self._findings.add(finding, frozenset(contradiction.names), site)
         if expected:
             self.fail(contradiction.error)
 

@@ -173,6 +173,7 @@ class Interpreter(Protocol):
         *,
         by_axes: bool = False,
         facts: Facts | None = None,
+        is_observed: bool = False,
     ) -> None:
         """Add a finding at a node; where an error is expected the path ends instead."""
 

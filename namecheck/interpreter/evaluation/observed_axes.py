@@ -1,30 +1,36 @@
 """Observed axes: ``B, T, C = x.shape`` names the dims of `x`, for the author has named them.
 
 An unpacking proves the rank of a tensor, and each variable is the size of one of its dims. A dim
-without a name becomes an axis of that name. Each unpacking is a scope of its own: whether its axes
-equal those of another one is unknown, but they are different dims of one tensor.
+without a name becomes an axis of that name. The sizes of one tensor are read in one scope: whether
+its axes equal those of another scope is unknown, but they are different dims of one tensor.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import Dim, Dims, of_rank
-from namecheck.core.names import UNKNOWN, Axis
-from namecheck.core.sizes import symbol
+from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
+from namecheck.core.findings import Place
+from namecheck.core.names import UNKNOWN, Axis, Contradiction
+from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
+    Held,
     Opaque,
     TensorValue,
+    Value,
+    sized,
 )
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.size_readings import Reading, Subject, readings
 
 # Methods that a tensor has, and neither an array, an image, a frame nor a module.
 _TENSOR_METHODS: Final = frozenset(
@@ -36,60 +42,201 @@ _TENSOR_METHODS: Final = frozenset(
 )  # fmt: skip
 _FUNCTIONS: Final = frozenset({"torch", "F", "nn", "functional", "einops", "rearrange"})
 _FOREIGN: Final = frozenset({"np", "numpy", "cv2", "Image", "jnp", "jax", "tf", "pd", "plt", "sk"})
+# The most dims that a tensor is taken to have.
+_MOST_DIMS: Final = 6
+
+Bound = list[tuple[ast.Name, Value]]
 
 
-def observe(interpreter: Interpreter, assignment: ast.Assign, store: Store, frame: Frame) -> None:
-    """Name the dims of the tensor whose sizes an assignment unpacks."""
-    subject = _subject_of(assignment.value)
-    words = _words(assignment.targets)
-    if subject is None or not words or len(set(words)) < len(words):
-        return
+def observe(interpreter: Interpreter, assignment: ast.Assign, store: Store, frame: Frame) -> Bound:
+    """Name the dims of the tensors whose sizes an assignment reads.
+
+    Returns the variables whose sizes are known, although the rank of their tensor is not.
+    """
+    bound: Bound = []
+    if len(assignment.targets) == 1:
+        for reading in readings(assignment.targets[0], assignment.value):
+            bound += _observe(interpreter, reading, store, frame)
+    return bound
+
+
+def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Frame) -> Bound:
+    words = [target.id for _, target in reading.variables]
+    plain = [word for word in words if word.strip("_")]
+    if (not plain and reading.rank is None) or len(set(plain)) < len(plain):
+        return []
+    value = _tensor(interpreter, reading.subject, store, frame)
+    if value is None:
+        return []
+    content = joins.held(value, store)
+    dims = _with_places(content.tensor.dims, reading)
+    if dims is None:
+        return []
+    if _contradicts(interpreter, reading, content, dims, frame):
+        return []
+    scope = _scope(dims) or interpreter.new_address()
+    origins = dict(content.origins)
+    subject = ast.unparse(reading.subject)
+    bound: Bound = []
+    for position, target in reading.variables:
+        dim = _observed(dims[position], target.id, scope)
+        if dim != dims[position]:
+            dims = dims.replace(position, dim)
+            message = f"{subject}.shape[{position}], read here"
+            origins[target.id] = interpreter.place(target, message)
+        if isinstance(dim.size, (int, Expression)):
+            bound.append((target, sized(dim.size)))
+    if dims != content.tensor.dims:
+        tensor = replace(content.tensor, dims=dims)
+        joins.write(value, store, replace(content, tensor=tensor, origins=origins))
+    return bound if dims.open else []
+
+
+def _tensor(
+    interpreter: Interpreter, subject: Subject, store: Store, frame: Frame
+) -> TensorValue | None:
+    """The tensor of which sizes are read; None where it may be something else."""
     with interpreter.findings.silenced(), interpreter.progress.unaffected():
         value = interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque) and _is_tensor(interpreter, value, subject, store, frame):
         value = interpreter.torch.promote(value, store)
-    if not isinstance(value, TensorValue):
-        return
-    content = joins.held(value, store)
-    closed = of_rank(content.tensor.dims, len(words))
-    if closed is None:
-        return
-    scope = interpreter.new_address()
-    pairs = zip(closed.prefix, words, strict=True)
-    named = Dims(tuple(_observed(dim, word, scope) for dim, word in pairs))
-    if named != content.tensor.dims:
-        joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=named)))
+    return value if isinstance(value, TensorValue) else None
 
 
-def _subject_of(expression: ast.expr) -> ast.Name | ast.Attribute | None:
-    """The tensor of which an expression reads all sizes: ``x.shape``, ``x.size()``."""
-    if isinstance(expression, ast.Call) and not expression.args and not expression.keywords:
-        query, word = expression.func, "size"
-    else:
-        query, word = expression, "shape"
-    if isinstance(query, ast.Attribute) and query.attr == word:
-        return query.value if isinstance(query.value, (ast.Name, ast.Attribute)) else None
+def _with_places(dims: Dims, reading: Reading) -> Dims | None:
+    """The dims of a tensor with all places that are read; None where there are none.
+
+    Of a tensor of unknown rank, a place from the left and one from the right may be one dim: they
+    are taken to be two if few dims are read, and all under different words.
+    """
+    if reading.rank is not None:
+        return of_rank(dims, reading.rank)
+    if not dims.open:
+        return dims if reading.least <= len(dims.prefix) else None
+    front, back = len(dims.prefix), len(dims.suffix)
+    for position, _ in reading.variables:
+        if position >= 0:
+            front = max(front, position + 1)
+        else:
+            back = max(back, -position)
+    if (front, back) == (len(dims.prefix), len(dims.suffix)):
+        return dims
+    if front + back > _MOST_DIMS:
+        return None
+    if front and back:
+        single = len(reading.variables) == 1
+        words = [target.id for _, target in reading.variables if target.id.strip("_")]
+        read = [
+            naming.bare(name.name)
+            for name in dims.names
+            if isinstance(name, Axis) and naming.is_observed(name.name)
+        ]
+        if len(read) < dims.min_rank or not set(words).isdisjoint(read):
+            return None
+        if single and min(front, back) > 1:
+            return None
+    more = (ANY_DIM,) * (front - len(dims.prefix)), (ANY_DIM,) * (back - len(dims.suffix))
+    return Dims(dims.prefix + more[0], more[1] + dims.suffix, open=True)
+
+
+def _scope(dims: Dims) -> int | None:
+    """The scope in which sizes of this tensor were read before."""
+    for name in dims.names:
+        if isinstance(name, Axis) and naming.is_observed(name.name) and len(name.factors) == 1:
+            scopes = naming.scopes(name.name)
+            return scopes[0] if len(scopes) == 1 else None
     return None
-
-
-def _words(target_nodes: list[ast.expr]) -> list[str]:
-    """The variables that an assignment unpacks into; none if it does not, or into other things."""
-    if len(target_nodes) != 1 or not isinstance(target_nodes[0], (ast.Tuple, ast.List)):
-        return []
-    elements = target_nodes[0].elts
-    words = [element.id for element in elements if isinstance(element, ast.Name)]
-    if len(words) < len(elements):
-        return []
-    # An underscore says nothing, and may stand more than once.
-    return [f"{word}{number}" if word == "_" else word for number, word in enumerate(words)]
 
 
 def _observed(dim: Dim, word: str, scope: int) -> Dim:
     """A dim without a name, as the axis of its size's variable."""
-    if word.startswith("_") or not (dim.name is UNKNOWN or dim.name is None):
+    if not word.strip("_") or not (dim.name is UNKNOWN or dim.name is None):
         return dim
-    own = naming.scoped(word, scope)
+    if isinstance(dim.size, Expression):
+        return dim
+    own = naming.of_unpacking(word, scope)
     return replace(dim, name=Axis(own), size=symbol(own) if dim.size is UNKNOWN else dim.size)
+
+
+# The words of a caller and those of the function that it calls
+
+
+def _contradicts(
+    interpreter: Interpreter, reading: Reading, content: Held, dims: Dims, frame: Frame
+) -> bool:
+    """Report a call of a function that has the caller's words for an argument in another order."""
+    if reading.rank is None or not isinstance(reading.subject, ast.Name):
+        return False
+    caller, site = frame.caller, frame.site
+    parameters = getattr(frame.environment.scope, "args", None)
+    if caller is None or site is None or not isinstance(parameters, ast.arguments):
+        return False
+    if site is frame.environment.scope or not isinstance(site, ast.Call):
+        return False
+    own = [target.id for _, target in reading.variables]
+    if not _are_reordered(dims, own, content):
+        return False
+    theirs = [str(naming.word(name)) for name in dims.names]
+    pairs = [f"{b} = {a}" for a, b in zip(own, theirs, strict=True) if _plain(a) != _plain(b)]
+    function = frame.name
+    message = (
+        f"'{function}' reads the sizes of '{reading.subject.id}' as [{', '.join(own)}], but it is "
+        f"[{', '.join(theirs)}] here: it is right only if {' and '.join(pairs[:-1])}."
+    )
+    contradiction = Contradiction(
+        "NC101", message, names=theirs, help="Bring the dims into the order of the function."
+    )
+    here = interpreter.place(reading.variables[0][1], f"'{function}' reads the sizes here")
+    origins = [content.origins[word] for word in theirs if word in content.origins]
+    read = [replace(place, message=f"read as {place.message}") for place in origins[:1]]
+    with interpreter.file.switched(interpreter.context.source_of(caller.environment)):
+        store = frame.call.store if frame.call is not None else None
+        if store is not None:
+            interpreter.report(contradiction, site, store, caller, (), (here, *read), by_axes=True)
+    return True
+
+
+def _are_reordered(dims: Dims, own_words: Sequence[str], content: Held) -> bool:
+    """Whether a reading has the words of the dims in another order, which nobody has changed."""
+    names = [name for name in dims.names if isinstance(name, Axis)]
+    if len(names) < len(own_words) or not all(naming.is_observed(name.name) for name in names):
+        return False
+    if len({naming.scopes(name.name) for name in names}) != 1:
+        return False
+    if any(dim.size == 1 for dim in dims.known):
+        return False
+    theirs = [str(naming.word(name)) for name in names]
+    if sorted(map(_plain, theirs)) != sorted(map(_plain, own_words)):
+        return False
+    if list(map(_plain, theirs)) == list(map(_plain, own_words)) or len(
+        set(map(_plain, own_words))
+    ) < len(own_words):
+        return False
+    places = [content.origins.get(word) for word in theirs]
+    return None not in places and _ascend([place for place in places if place is not None])
+
+
+def _ascend(origin_places: Sequence[Place]) -> bool:
+    """Whether the dims still have the order in which their sizes were read."""
+    starts = [(place.filename, place.span.start) for place in origin_places]
+    return starts == sorted(set(starts))
+
+
+def _plain(word: str) -> str:
+    """A word for a dim in its usual short form."""
+    lowered = word.lower().strip("_0123456789") or word
+    return _SHORT.get(lowered, lowered)
+
+
+_SHORT: Final = {
+    "bs": "b", "bsz": "b", "batch": "b", "batch_size": "b", "batchsize": "b",
+    "channel": "c", "channels": "c", "ch": "c", "chans": "c",
+    "height": "h", "width": "w", "depth": "d", "time": "t", "frames": "t",
+    "length": "l", "seq": "l", "seq_len": "l", "seqlen": "l", "seq_length": "l",
+}  # fmt: skip
+
+
+# What is a tensor
 
 
 def is_of_tensors(interpreter: Interpreter, method: str, frame: Frame) -> bool:
@@ -109,11 +256,16 @@ def _is_tensor(
     interpreter: Interpreter, opaque: Opaque, expression: ast.expr, store: Store, frame: Frame
 ) -> bool:
     """Whether an unknown value of which all sizes are read can only be a tensor."""
-    if narrowing.is_tensor(opaque, store) or not _has_arrays(interpreter, frame):
+    if may_promote(interpreter, opaque, store, frame):
         return True
     return isinstance(expression, ast.Name) and _used_as_tensor(
         expression.id, frame.environment.scope
     )
+
+
+def may_promote(interpreter: Interpreter, opaque: Opaque, store: Store, frame: Frame) -> bool:
+    """Whether an unknown value that a function of tensors takes can only be a tensor."""
+    return narrowing.is_tensor(opaque, store) or not _has_arrays(interpreter, frame)
 
 
 def _used_as_tensor(word: str, definition: ast.AST) -> bool:

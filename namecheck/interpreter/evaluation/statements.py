@@ -173,14 +173,17 @@ class Statements:
         return [store]
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
+        size_bindings: list[tuple[ast.Name, Value]] = []
         if self.interpreter.context.evidence is Evidence.OBSERVED:
             from namecheck.interpreter.evaluation import observed_axes  # only where asked for
 
-            observed_axes.observe(self.interpreter, assignment, store, frame)
+            size_bindings = observed_axes.observe(self.interpreter, assignment, store, frame)
         value = self.interpreter.evaluate(assignment.value, store, frame)
         if not isinstance(value, Union):
             for target in assignment.targets:
                 self.interpreter.bind(target, value, store, frame)
+            for size_target, size in size_bindings:
+                self.interpreter.bind(size_target, size, store, frame)
             return [store]
 
         def write(choice: Value, layer: Store) -> None:

@@ -20,8 +20,8 @@ from namecheck.core.trees import add_children, children, nodes
 from namecheck.interpreter.domain import scopes
 from namecheck.operators.shipped import column
 
-SIZES: Final = frozenset({"shape", "size"})
-"""The words that read the sizes of a tensor."""
+SIZES: Final = frozenset({"shape", "size", "rearrange", "einsum", "reduce", "repeat"})
+"""The words that read the sizes of a tensor, or name its dims in a pattern."""
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 # Libraries whose arrays, images and frames have a shape.

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from namecheck.core.dataclasses import replace
+from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.values import (
@@ -81,9 +82,12 @@ def function(interpreter: Interpreter, name: str, call: Call) -> Value:
 
 def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
     """A layer of the table, by its row."""
-    made = TorchModule(
-        interpreter.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
-    )
+    args, words = tuple(call.args), tuple(call.kwargs.items())
+    if interpreter.context.evidence is Evidence.OBSERVED:
+        from namecheck.interpreter.models.torch import observed_sizes  # only where asked for
+
+        args, words = observed_sizes.of_layer(interpreter, key, args, words)
+    made = TorchModule(interpreter.new_address(), key, args, words, call.node)
     interpreter.torch_devices.on_layer(made, call)
     return made
 

@@ -42,8 +42,6 @@ from namecheck.interpreter.models.torch import conversion, origins
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.patches import Patches
 
-# The operators whose arguments after the first are sizes.
-_OF_SIZES: Final = frozenset({"reshape", "view"})
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
 # Contradictions that no run shows: like lints, they are reported of likely dims, too.
 _PATTERNS: Final = frozenset({"NC115"})
@@ -116,15 +114,26 @@ class TorchOperators:
         for value in every:
             if _has_failed(value, store):
                 return self._nothing(operator, args, keyword_values, node, store)
+        letters = None
+        if interpreter.context.evidence is Evidence.OBSERVED and "ein" in row_key:
+            from namecheck.interpreter.models.torch import observed_letters  # few files use them
+
+            letters = observed_letters.of_call(row_key, every)
+            if letters is not None:
+                wrong = observed_letters.read(interpreter, letters, every, node, store, frame)
+                if wrong is not None:
+                    self._report(wrong, operator, every, node, store, frame, operands, by_axes=True)
+                    return interpreter.failed()
         follow = interpreter.torch_devices.with_module_device
         lowered = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
         lowered_keywords = {
             name: follow(value, self.lower(value, store), store, frame)
             for name, value in keyword_values.items()
         }
-        if interpreter.context.evidence is Evidence.OBSERVED and row_key in _OF_SIZES:
-            sizes = zip(args[1:], lowered[1:], strict=True)
-            lowered = [lowered[0], *(_as_size(arg, value) for arg, value in sizes)]
+        if interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.models.torch import observed_sizes  # only where asked for
+
+            observed_sizes.fill(row_key, args, keyword_values, lowered, lowered_keywords, store)
         inputs = (*lowered, *lowered_keywords.values())
         informed = all(map(_is_known, inputs))
         likely = None
@@ -136,6 +145,8 @@ class TorchOperators:
             likely = likelihood.likely(
                 None if row is None else row.names, every_input, args, keyword_values, store
             )
+            if likely is None and interpreter.context.evidence is Evidence.OBSERVED:
+                likely = observed_sizes.with_likely_matrix(row, every_input)
             lowered, lowered_keywords = likelihood.certain(every_input)
             inputs = (*lowered, *lowered_keywords.values())
         # The call may raise an error that is not reported: about names, or about sizes that do not
@@ -177,6 +188,8 @@ class TorchOperators:
             contradiction = answer.contradiction
             self._report(contradiction, operator, every, node, store, frame, operands, by_axes)
             return interpreter.failed()
+        if interpreter.context.evidence is Evidence.OBSERVED:
+            interpreter.findings.judged.passed.add((frame.environment.number, node))
         if row_key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 
@@ -193,6 +206,10 @@ class TorchOperators:
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, keyword_values, store)
+        if letters is not None:
+            from namecheck.interpreter.models.torch import observed_letters
+
+            observed_letters.name_result(interpreter, letters, result, node, store)
         if not interpreter.listeners.follow_results:
             return result
         row = operators.row_of(row_key, interpreter.context.rows)
@@ -259,6 +276,11 @@ class TorchOperators:
         )
         sources = origins.gather([value for _, value in operands], store).values()
         settled = all(origins.is_within(place, frame, interpreter.source) for place in sources)
+        is_observed = False
+        if interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.models.torch import observed_sizes  # only where asked for
+
+            is_observed = not observed_sizes.declare(self.lower(value, store) for value in every)
         interpreter.report(
             contradiction,
             node,
@@ -273,6 +295,7 @@ class TorchOperators:
                 self.operand_facts(operands, store),
                 settled,
             ),
+            is_observed=is_observed,
         )
 
     def lift(
@@ -496,16 +519,6 @@ def _sizes_fit(inputs: Sequence[Any]) -> bool:
     """Whether no size of several tensors is unknown, so that it might not fit the others."""
     several = sum(isinstance(operand, (Tensor, tuple, list)) for operand in inputs) > 1
     return not several or all(map(_is_sized, inputs))
-
-
-def _as_size(arg: Value, lowered: Any) -> Any:
-    """An argument that is a size; the symbol of a number that comes from elsewhere."""
-    if lowered is not UNKNOWN:
-        return lowered
-    from namecheck.interpreter.domain import size_symbols  # only where it is asked for
-
-    size = size_symbols.symbolic(arg)
-    return UNKNOWN if size is None else size
 
 
 def _is_known(operand: Any) -> bool:

@@ -1,0 +1,153 @@
+"""Which sizes an assignment reads of which tensor: ``B, T, C = x.shape``, ``n = x.size(0)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from namecheck.core.dataclasses import dataclass
+
+Subject: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The sizes that are read of one tensor at once.
+
+    `variables` are given with the positions of their dims, from the left, or from the right if
+    they are negative. `rank` is the rank that the reading proves, `least` the lowest possible one.
+    """
+
+    subject: Subject
+    variables: tuple[tuple[int, ast.Name], ...]
+    rank: int | None
+    least: int
+
+
+def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
+    """The sizes that ``lvalue = expression`` reads."""
+    if isinstance(lvalue, (ast.Tuple, ast.List)):
+        if isinstance(expression, (ast.Tuple, ast.List)):
+            starred = (isinstance(each, ast.Starred) for each in (*lvalue.elts, *expression.elts))
+            if len(lvalue.elts) == len(expression.elts) and not any(starred):
+                singles: list[Reading] = []
+                for inner, part in zip(lvalue.elts, expression.elts, strict=True):
+                    singles += readings(inner, part)
+                yield from _joined(singles)
+            return
+        reading = _unpacking(lvalue.elts, expression)
+    elif isinstance(lvalue, ast.Name):
+        reading = _single(lvalue, expression)
+    else:
+        return
+    if reading is not None:
+        yield reading
+
+
+def _joined(several: Sequence[Reading]) -> Iterator[Reading]:
+    """Readings of single sizes of one tensor as one: ``b, c = x.shape[0], x.shape[1]``."""
+    by_subject: dict[str, Reading] = {}
+    for reading in several:
+        if reading.rank is not None or len(reading.variables) != 1:
+            yield reading
+            continue
+        key = ast.dump(reading.subject)
+        earlier = by_subject.get(key)
+        variables = (
+            reading.variables if earlier is None else (*earlier.variables, *reading.variables)
+        )
+        least = reading.least if earlier is None else max(earlier.least, reading.least)
+        by_subject[key] = Reading(reading.subject, variables, None, least)
+    yield from by_subject.values()
+
+
+def _unpacking(target_nodes: Sequence[ast.expr], expression: ast.expr) -> Reading | None:
+    """``B, T, C = x.shape``, ``b, *_, d = x.shape``, ``h, w = x.shape[-2:]``."""
+    subject = _subject(expression)
+    first, rank_beyond = 0, 0
+    if subject is None:
+        cut = _cut(expression)
+        if cut is None:
+            return None
+        subject, first, bounded = cut
+        rank_beyond = -1 if bounded else first if first > 0 else -1
+        if bounded and any(isinstance(node, ast.Starred) for node in target_nodes):
+            return None
+    star = next((i for i, n in enumerate(target_nodes) if isinstance(n, ast.Starred)), None)
+    count = len(target_nodes)
+    variables: list[tuple[int, ast.Name]] = []
+    for index, node in enumerate(target_nodes):
+        if index == star:
+            continue
+        if not isinstance(node, ast.Name):
+            return None
+        from_right = star is not None and index > star
+        variables.append((index - count if from_right else first + index, node))
+    if star is not None:
+        least = count - 1 + max(first, 0)
+        return None if first < 0 else Reading(subject, tuple(variables), None, least)
+    if first < 0:
+        return Reading(subject, tuple(variables), None, -first) if -first >= count else None
+    rank = count + rank_beyond if rank_beyond >= 0 else None
+    return Reading(subject, tuple(variables), rank, first + count)
+
+
+def _single(variable: ast.Name, expression: ast.expr) -> Reading | None:
+    """``n = x.shape[0]``, ``n = x.size(0)``."""
+    index_node: ast.expr | None = None
+    subject: Subject | None = None
+    if isinstance(expression, ast.Subscript):
+        subject, index_node = _subject(expression.value), expression.slice
+    elif isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        arguments = [
+            *expression.args,
+            *(word.value for word in expression.keywords if word.arg == "dim"),
+        ]
+        if expression.func.attr == "size" and len(arguments) == 1:
+            subject, index_node = _stable(expression.func.value), arguments[0]
+    position = None if index_node is None else _number(index_node)
+    if subject is None or position is None:
+        return None
+    least = position + 1 if position >= 0 else -position
+    return Reading(subject, ((position, variable),), None, least)
+
+
+def _subject(expression: ast.expr) -> Subject | None:
+    """The tensor of which an expression reads all sizes: ``x.shape``, ``x.size()``."""
+    query, word = expression, "shape"
+    if isinstance(expression, ast.Call) and not expression.args and not expression.keywords:
+        query, word = expression.func, "size"
+    if isinstance(query, ast.Attribute) and query.attr == word:
+        return _stable(query.value)
+    return None
+
+
+def _stable(expression: ast.expr) -> Subject | None:
+    """A tensor that is kept in a variable, an attribute, or at a constant index."""
+    if isinstance(expression, ast.Subscript):
+        return expression if isinstance(expression.slice, ast.Constant) else None
+    return expression if isinstance(expression, (ast.Name, ast.Attribute)) else None
+
+
+def _cut(expression: ast.expr) -> tuple[Subject, int, bool] | None:
+    """The tensor of ``x.shape[2:]``, the first dim, and whether the cut ends before the last."""
+    if not isinstance(expression, ast.Subscript) or not isinstance(expression.slice, ast.Slice):
+        return None
+    subject, bounds = _subject(expression.value), expression.slice
+    if subject is None or bounds.step is not None:
+        return None
+    first = 0 if bounds.lower is None else _number(bounds.lower)
+    if first is None or (bounds.upper is not None and _number(bounds.upper) is None):
+        return None
+    return subject, first, bounds.upper is not None
+
+
+def _number(expression: ast.expr) -> int | None:
+    """A literal index, perhaps a negative one."""
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
+        number = _number(expression.operand)
+        return None if number is None else -number
+    if isinstance(expression, ast.Constant) and type(expression.value) is int:
+        return expression.value
+    return None

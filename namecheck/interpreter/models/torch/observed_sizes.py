@@ -1,0 +1,167 @@
+"""Sizes that come from elsewhere, in the arguments of operators: ``x.view(b, t, self.heads, -1)``.
+
+`namecheck.interpreter.domain.size_symbols` names them. Only arguments that can be nothing but a
+size become one: a parameter that is passed as ``dim`` is an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import ANY_DIM, OPEN, Dims
+from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import equalities, joins, size_symbols
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    ListValue,
+    Opaque,
+    Repeated,
+    TupleValue,
+    Value,
+    sized,
+)
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.likelihood import Inputs
+from namecheck.operators.row import Operator
+
+# The arguments that are sizes, from the first to the last of them.
+_LAST: Final = 1 << 20
+_POSITIONS: Final[Mapping[str, tuple[int, int]]] = {
+    "view": (1, _LAST),
+    "reshape": (1, _LAST),
+    "expand": (1, _LAST),
+    "zeros": (0, _LAST),
+    "ones": (0, _LAST),
+    "empty": (0, _LAST),
+    "rand": (0, _LAST),
+    "randn": (0, _LAST),
+    "full": (0, 1),
+    "arange": (0, 1),
+    "new_zeros": (1, _LAST),
+    "new_ones": (1, _LAST),
+    "new_empty": (1, _LAST),
+    "new_full": (1, 2),
+    "split": (1, 2),
+    "split_with_sizes": (1, 2),
+    "unflatten": (2, 3),
+    "broadcast_to": (1, 2),
+}
+_KEYWORDS: Final = frozenset({"size", "sizes", "shape", "split_size", "split_sizes"})
+_PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
+# The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
+_OF_LAYERS: Final = frozenset(
+    {
+        "embed_dim",
+        "embedding_dim",
+        "hidden_size",
+        "in_channels",
+        "in_features",
+        "input_size",
+        "normalized_shape",
+        "num_channels",
+        "num_embeddings",
+        "num_features",
+        "out_channels",
+        "out_features",
+    }
+)
+
+
+def fill(
+    row_key: str,
+    args: Sequence[Value],
+    keyword_values: Mapping[str, Value],
+    lowered: list[Any],
+    lowered_keywords: dict[str, Any],
+    store: Store,
+) -> None:
+    """Replace what is unknown among the sizes of a call by symbols, in the lowered arguments."""
+    if row_key in _PATTERNS:
+        words = [word for word in keyword_values if word not in ("pattern", "tensor", "reduction")]
+    elif row_key in _POSITIONS:
+        first, last = _POSITIONS[row_key]
+        for index in range(first, min(last, len(args))):
+            lowered[index] = _as_size(args[index], lowered[index], store)
+        words = [word for word in keyword_values if word in _KEYWORDS]
+    else:
+        return
+    for word in words:
+        lowered_keywords[word] = _as_size(keyword_values[word], lowered_keywords[word], store)
+
+
+def _as_size(value: Value, lowered: Any, store: Store) -> Any:
+    """An argument that is a size, or a sequence of sizes."""
+    if isinstance(value, (TupleValue, ListValue)) and isinstance(lowered, (tuple, list)):
+        items = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+        if isinstance(items, Repeated) or len(items) != len(lowered):
+            return lowered
+        filled = [_as_size(one, other, store) for one, other in zip(items, lowered, strict=True)]
+        return tuple(filled) if isinstance(lowered, tuple) else filled
+    if lowered is not UNKNOWN:
+        return lowered
+    size = size_symbols.symbolic(value)
+    return UNKNOWN if size is None else equalities.size(size, store)
+
+
+def with_likely_matrix(row: Operator | None, call_inputs: Inputs) -> Inputs | None:
+    """A product with an unknown right factor as it likely is: one with a matrix.
+
+    Then the result has all dims of the left factor but the last. A left factor that is a matrix
+    itself may well be multiplied by many.
+    """
+    if row is None or row.names != "matmul" or len(call_inputs.args) != 2:
+        return None
+    left, right = call_inputs.args
+    vague = right is UNKNOWN or (isinstance(right, Tensor) and right.likeliest == OPEN)
+    if not vague or not isinstance(left, Tensor) or left.likeliest.min_rank < 3:
+        return None
+    if left.likeliest.open:
+        return None
+    likely = replace(left, dims=left.likeliest, likely=None)
+    return Inputs([likely, Tensor(Dims((ANY_DIM, ANY_DIM)))], {})
+
+
+def declare(lowered_operands: Iterable[Any]) -> bool:
+    """Whether an operand has a name that was declared, and not merely observed."""
+    for operand in lowered_operands:
+        if isinstance(operand, Tensor):
+            for name in operand.names:
+                word = name.name if isinstance(name, Axis) else name
+                if isinstance(word, str) and not (
+                    isinstance(name, Axis) and (naming.is_observed(word) or naming.is_number(word))
+                ):
+                    return True
+        elif isinstance(operand, (tuple, list)) and declare(operand):
+            return True
+    return False
+
+
+Arguments = tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]]
+
+
+def of_layer(
+    interpreter: Interpreter,
+    key: str,
+    positional_values: tuple[Value, ...],
+    keyword_items: tuple[tuple[str, Value], ...],
+) -> Arguments:
+    """The arguments of a layer's constructor, with symbols for its unknown sizes."""
+    signature = interpreter.context.rows[key].constructor
+    takers = [parameter for parameter in signature if not parameter.variadic]
+    names = [parameter.name for parameter in takers[: len(positional_values)]]
+    names += [""] * (len(positional_values) - len(names))
+    by_position = tuple(
+        _of_layer(name, arg) for name, arg in zip(names, positional_values, strict=True)
+    )
+    return by_position, tuple((word, _of_layer(word, value)) for word, value in keyword_items)
+
+
+def _of_layer(name: str, value: Value) -> Value:
+    if name not in _OF_LAYERS or not isinstance(value, Opaque):
+        return value
+    size = size_symbols.symbolic(value)
+    return value if size is None else sized(size)
