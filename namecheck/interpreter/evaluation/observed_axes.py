@@ -162,7 +162,7 @@ def _observed(dim: Dim, word: str, scope: int) -> Dim:
 
 
 def _contradicts(
-    interpreter: Interpreter, reading: Reading, content: Held, dims: Dims, frame: Frame
+    interpreter: Interpreter, reading: Reading, tensor_content: Held, dims: Dims, frame: Frame
 ) -> bool:
     """Report a call of a function that has the caller's words for an argument in another order."""
     if reading.rank is None or not isinstance(reading.subject, ast.Name):
@@ -174,7 +174,7 @@ def _contradicts(
     if site is frame.environment.scope or not isinstance(site, ast.Call):
         return False
     own = [target.id for _, target in reading.variables]
-    if not _are_reordered(dims, own, content):
+    if not _are_reordered(dims, own, tensor_content):
         return False
     theirs = [str(naming.word(name)) for name in dims.names]
     pairs = [f"{b} = {a}" for a, b in zip(own, theirs, strict=True) if _plain(a) != _plain(b)]
@@ -187,7 +187,7 @@ def _contradicts(
         "NC101", message, names=theirs, help="Bring the dims into the order of the function."
     )
     here = interpreter.place(reading.variables[0][1], f"'{function}' reads the sizes here")
-    origins = [content.origins[word] for word in theirs if word in content.origins]
+    origins = [tensor_content.origins[word] for word in theirs if word in tensor_content.origins]
     read = [replace(place, message=f"read as {place.message}") for place in origins[:1]]
     with interpreter.file.switched(interpreter.context.source_of(caller.environment)):
         store = frame.call.store if frame.call is not None else None
@@ -196,7 +196,7 @@ def _contradicts(
     return True
 
 
-def _are_reordered(dims: Dims, own_words: Sequence[str], content: Held) -> bool:
+def _are_reordered(dims: Dims, own_words: Sequence[str], tensor_content: Held) -> bool:
     """Whether a reading has the words of the dims in another order, which nobody has changed."""
     names = [name for name in dims.names if isinstance(name, Axis)]
     if len(names) < len(own_words) or not all(naming.is_observed(name.name) for name in names):
@@ -212,7 +212,7 @@ def _are_reordered(dims: Dims, own_words: Sequence[str], content: Held) -> bool:
         set(map(_plain, own_words))
     ) < len(own_words):
         return False
-    places = [content.origins.get(word) for word in theirs]
+    places = [tensor_content.origins.get(word) for word in theirs]
     return None not in places and _ascend([place for place in places if place is not None])
 
 

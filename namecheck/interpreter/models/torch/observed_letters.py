@@ -149,7 +149,7 @@ def _named(dim: Dim, letter: str | None, scope: int, term: Term) -> Dim:
 
 
 def _contradicted(
-    interpreter: Interpreter, dims: Dims, term: Term, content: Held, frame: Frame
+    interpreter: Interpreter, dims: Dims, term: Term, tensor_content: Held, frame: Frame
 ) -> Contradiction | None:
     """Whether a letter stands where another dim of the tensor is, which the function calls so."""
     words = [_word(dim) for dim in dims.prefix]
@@ -160,7 +160,7 @@ def _contradicted(
         other = term[place]
         if place == position or other is None or words[position] == letter:
             continue
-        origin = content.origins.get(letter)
+        origin = tensor_content.origins.get(letter)
         if origin is None or not origins.is_within(origin, frame, interpreter.source):
             continue
         standing = words[position] or naming.word(dims[position].name)
