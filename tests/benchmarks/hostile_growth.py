@@ -353,6 +353,7 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "methods that call the next twice": (hostile_calls.calls_twice, (15, 30, 60, 120)),
     "functions that call each other": (hostile_calls.mutual_recursion, (50, 100, 200, 400)),
     "a class of many methods": (hostile_calls.methods, (150, 300, 600, 1_200)),
+    "a class of many attributes": (hostile_calls.attributes, (200, 400, 800, 1_600)),
     "a chain of derived classes": (hostile_calls.inheritance, (15, 30, 60, 120)),
     "a tree of derived classes": (hostile_more.many_classes, (100, 200, 400, 800)),
 }

@@ -60,6 +60,7 @@ class Ledger:
     """
 
     __slots__ = (
+        "_added",
         "_count",
         "attributes",
         "block",
@@ -93,6 +94,7 @@ class Ledger:
         self.touched: set[Hashable] = set()
         self.written: set[Hashable] = set()
         self.attributes: dict[AttributeNames, tuple[str, ...]] = {}
+        self._added: list[tuple[AttributeNames, tuple[str, ...]]] | None = None
         self.captured: set[int] = set()
         self.parameters: set[Hashable] = set()
         # The modules that stand for several, see `joins.are_copies`.
@@ -140,6 +142,21 @@ class Ledger:
         names = self.attributes.get(key, ())
         if name not in names:
             self.attributes[key] = (*names, name)
+            if self._added is not None:
+                self._added.append((key, names))
+
+    @contextmanager
+    def forgetting_attributes(self) -> Iterator[None]:
+        """Forget after the block which attributes were written in it: nothing can read them."""
+        outer, self._added = self._added, []
+        try:
+            yield
+        finally:
+            for key, names in reversed(self._added):
+                self.attributes[key] = names
+                if not names:
+                    del self.attributes[key]
+            self._added = outer
 
     @contextmanager
     def logging(self) -> Iterator[list[tuple[Hashable, Any]]]:

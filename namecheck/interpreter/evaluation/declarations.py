@@ -265,13 +265,17 @@ class Declarations:
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
         """Bind the axes of an instance that its method mentions to the axes of the method."""
-        named = frozenset[str]().union(*map(self._axes_of, self._classes(instance)))
-        axes = named & self.of(method.environment).axes(method.node)
         bindings = Bindings(method.name)
-        for axis in axes:
+        for axis in self.shared_axes(instance.cls, method):
             bindings = bind_number(bindings, axis, symbol(axis), "self")
         axis_bindings.write(bindings, instance, store)
         axis_bindings.mark_representative(instance, store)
+
+    def shared_axes(self, cls: ClassValue, method: FunctionValue) -> frozenset[str]:
+        """The axes that the annotations of a class and of its method both mention."""
+        bases = (base for base in class_lookup.mro(cls) if isinstance(base, ClassValue))
+        named = frozenset[str]().union(*map(self._axes_of, bases))
+        return named & self.of(method.environment).axes(method.node)
 
     def are_apart(self, contradiction: Contradiction, frame: Frame) -> bool:
         """Whether a contradiction is between an axis of a function and one of its surroundings.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
@@ -60,8 +60,10 @@ class EntryPoints:
         self._heirs: dict[ClassValue, list[ClassValue]] = {}
         # The attributes of a class that a derived class may replace.
         self._open_names: dict[ClassValue, tuple[str, ...]] = {}
-        # The instance that all methods of a class share in a brief analysis.
+        # The instance that the methods of a class share, and the layers in which such instances
+        # were made, each over the store from which the methods are called.
         self._instances: dict[ClassValue, Instance] = {}
+        self._grounds: dict[tuple[ClassValue, Hashable, Store], tuple[Instance, Store]] = {}
         self._making: set[ast.AST] = set()
         self._later: Later | None = None
         self._returned: set[ast.AST] = set()
@@ -75,9 +77,13 @@ class EntryPoints:
             self._briefly(function, store, frame)
             return
         for cls in self._classes(function, store):
+            ground = self._with_instance(function, cls, store, frame)
             for defaults in (False, True) if function.defaults else (False,):
-                layer = store.fork()
-                with contextlib.suppress(PathEnds):
+                layer = ground.fork()
+                with (
+                    self.interpreter.context.ledger.forgetting_attributes(),
+                    contextlib.suppress(PathEnds),
+                ):
                     arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
                     self._call(function, arguments, layer, frame)
 
@@ -180,17 +186,35 @@ class EntryPoints:
 
     # Instances
 
+    def _with_instance(
+        self, function: FunctionValue, cls: ClassValue | None, store: Store, frame: Frame
+    ) -> Store:
+        """The store from which a method is called, with an instance that its constructor made.
+
+        All methods of a class are called on one instance: what it costs to make it, which may be
+        as much as the file is long, is not multiplied by the number of methods.
+        """
+        if cls is None or not _takes_instance(function):
+            return store
+        axes = self.interpreter.declarations.shared_axes(cls, function)
+        key = cls, (function.name, axes) if axes else None, store
+        if key not in self._grounds:
+            layer = store.fork()
+            self._grounds[key] = self._instance(function, cls, layer, frame), layer
+        self._instances[cls], ground = self._grounds[key]
+        return ground
+
     def _receiver(
         self, function: FunctionValue, cls: ClassValue, store: Store, frame: Frame
     ) -> Value | None:
         """The receiver of a method: an instance as unknown code would make it, or the class."""
+        if _takes_instance(function):
+            return self._instances.get(cls) or self._instance(function, cls, store, frame)
         decorated = decorators(function.node)
         if "staticmethod" in decorated:
             return None
         if "classmethod" in decorated or function.name == "__new__":
             return cls
-        if function.name != "__init__":
-            return self._instances.get(cls) or self._instance(function, cls, store, frame)
         instance = Instance(self.interpreter.new_address(), cls)
         self.interpreter.declarations.seed(instance, function, store)
         return instance
@@ -400,6 +424,13 @@ class EntryPoints:
                 all_ = Repeated(each)
                 return ListValue(self.interpreter.new_address(), all_) if word in _LISTS else all_
         return self.interpreter.fresh("parameter")
+
+
+def _takes_instance(method: FunctionValue) -> bool:
+    """Whether a method is called on an instance that is made before it is called."""
+    if method.name in ("__init__", "__new__"):
+        return False
+    return not decorators(method.node) & {"staticmethod", "classmethod"}
 
 
 def _is_constant(annotation: ast.expr) -> bool:
