@@ -11,6 +11,7 @@ from namecheck.core import tensors as values
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.cells import AttributeNames
+from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store
 from namecheck.interpreter.domain.tags import common_tags
@@ -395,7 +396,8 @@ class Joiner:
         pair = a.address, b.address
         if pair not in self._picked:
             number = self.left.ledger.new()
-            self._picked[pair] = Picked((a, b), number, number)
+            address = self._picked[pair] = Picked((a, b), number, number)
+            self.left.ledger.meter.spend(EXPRESSION + len(address.origins))
         return self._picked[pair]
 
     def _tuples(self, left_tuple: TupleValue, right_tuple: TupleValue) -> Value:
