@@ -139,6 +139,9 @@ class Declarations(Protocol):
     ) -> Value:
         """The declared result of a call, where the function's body leaves it unknown."""
 
+    def shared_axes(self, cls: ClassValue, method: FunctionValue) -> frozenset[str]:
+        """The axes that the annotations of a class and of its method both mention."""
+
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
         """Bind the axes of an instance that its method mentions to the axes of the method."""
 
