@@ -88,7 +88,7 @@ def dims(program: str, evidence: str, semantics: str) -> str:
         return json.dumps({"expressions": [], "lines": []})
     offsets = Offsets(program)
     files = ProjectFiles()
-    files.put(source.filename, source)
+    files.add(source.filename, source)
     recorder = analysis.Recorder()
     workspace = analysis.new_workspace(
         files,

@@ -224,8 +224,8 @@ def _check_order(
     declared = {item.name: position for item, _, position in pairs if item.name is not None}
     front = len(site.pattern.before)
     inside = [(None, dim, front + n) for n, dim in enumerate(middle or ())]
-    met = [(item.name, dim, position) for item, dim, position in pairs]
-    for axis, dim, position in [*met, *inside]:
+    pairs_in_order = [(item.name, dim, position) for item, dim, position in pairs]
+    for axis, dim, position in [*pairs_in_order, *inside]:
         label = dim.name
         if not isinstance(label, str) or label == axis or label not in declared:
             continue
@@ -366,10 +366,10 @@ def _bind_run(
     if run_dims is None:
         return bindings.unsure()
     run = bindings.runs.get(several.name)
-    met = Run(run_dims, several.broadcast, site)
+    candidate = Run(run_dims, several.broadcast, site)
     if run is None:
-        return replace(bindings, runs={**bindings.runs, several.name: met})
-    joint = _joint(run, met)
+        return replace(bindings, runs={**bindings.runs, several.name: candidate})
+    joint = _joint(run, candidate)
     if joint is None:
         raise wording.run(bindings.function, several.name, site, run_dims, run.site, run.dims)
     unsure = any(UNKNOWN in (dim.name, dim.size) for dim in (*run_dims, *run.dims))

@@ -166,8 +166,8 @@ def _line(term: Term, axis: str, axis_sizes: Mapping[str, int]) -> tuple[int, in
     if term == axis:
         return 1, 0
     if not isinstance(term, Operation) or axis not in _axes(term):
-        known = _value(term, axis_sizes)
-        return None if known is None else (0, known)
+        extent = _value(term, axis_sizes)
+        return None if extent is None else (0, extent)
     left, right = _line(term.left, axis, axis_sizes), _line(term.right, axis, axis_sizes)
     if left is None or right is None:
         return None

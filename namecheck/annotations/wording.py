@@ -225,16 +225,16 @@ def run(
     return _contradiction(code, message, [first, site], words=[name], help=help)
 
 
-def dtype(function: str, site: Site, given: str, declared: str) -> Contradiction:
+def dtype(function: str, site: Site, dtype_passed: str, declared: str) -> Contradiction:
     """A tensor with another dtype than declared."""
-    message = f"{function}(): {site.phrase} is of dtype {given}, but {declared} is declared"
+    message = f"{function}(): {site.phrase} is of dtype {dtype_passed}, but {declared} is declared"
     help = "Convert it, or declare what it is."
     return _contradiction("NC301", message, [], help=help)
 
 
-def device(function: str, site: Site, given: str, declared: str) -> Contradiction:
+def device(function: str, site: Site, device_passed: str, declared: str) -> Contradiction:
     """A tensor on another device than declared."""
-    message = f"{function}(): {site.phrase} is on {given}, but {declared} is declared"
+    message = f"{function}(): {site.phrase} is on {device_passed}, but {declared} is declared"
     return _contradiction("NC410", message, [], help=f"Move it with `.to('{declared}')`.")
 
 

@@ -30,7 +30,7 @@ class CheckRun(NamedTuple):
     that are not on the disk, by their names. `summary` is the last line, if fixes have their own;
     `failed` says that some could not be written. With `explain` refused fixes are shown; `undone`
     has the findings that the fixes of a file would have caused, `unsafe` says that unsafe fixes
-    were requested too. `known` is the number of findings that a baseline has.
+    were requested too. `accepted` is the number of findings that a baseline has.
     """
 
     entries: Sequence[Entry]
@@ -43,7 +43,7 @@ class CheckRun(NamedTuple):
     explain: bool = False
     unsafe: bool = False
     undone: Mapping[str, tuple[Finding, ...]] = MappingProxyType({})
-    known: int = 0
+    accepted: int = 0
 
     def joined(self, name: str, data: bytes, settings: Settings, addition: Result) -> CheckRun:
         """The run with standard input among its files."""

@@ -16,12 +16,12 @@ from namecheck.core.tensors import Many, Tensor
 class Attribute:
     """One attribute: its word, whether the inferred one covers the observed one, and its text.
 
-    `known` is whether the inferred one is fully known.
+    `is_known` is whether the inferred one is fully known.
     """
 
     word: str
     covers: Callable[[Tensor, Tensor], bool]
-    known: Callable[[Tensor], bool]
+    is_known: Callable[[Tensor], bool]
     show: Callable[[Tensor], str]
 
 
@@ -87,7 +87,7 @@ def is_known(attribute: Attribute, inferred: Any, observed: Any) -> bool:
     """Whether the inferred attribute is fully known for all tensors in an observed value."""
     if inferred is UNKNOWN:
         return False
-    return all(attribute.known(one) for one, _ in _pairs(inferred, observed))
+    return all(attribute.is_known(one) for one, _ in _pairs(inferred, observed))
 
 
 def shown(attribute: Attribute, value: Any) -> str:

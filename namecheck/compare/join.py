@@ -148,8 +148,8 @@ def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
     if static.gave and sizes and not _covers_all(static, seen, sizes=True):
         return Fault.SIZES
     if seen.findings or seen.errors:
-        known = any(_could_find(static, finding) for finding in seen.findings)
-        return Fault.MISSED if known and not _found(static) else None
+        is_known = any(_could_find(static, finding) for finding in seen.findings)
+        return Fault.MISSED if is_known and not _found(static) else None
     raised = any(not finding.by_axes for finding in static.findings)
     return Fault.UNFOUNDED if raised and seen.clean else None
 
@@ -167,8 +167,8 @@ def _verdict(static: Observation, seen: Seen) -> Verdict | None:
         return Verdict.WEAKER
     if not seen.values:
         return None
-    known = all(any(_is_known(one, value) for one in static.values) for value in seen.values)
-    return Verdict.AGREE if known else Verdict.WEAKER
+    is_known = all(any(_is_known(one, value) for one in static.values) for value in seen.values)
+    return Verdict.AGREE if is_known else Verdict.WEAKER
 
 
 def _found(static: Observation) -> bool:
@@ -194,8 +194,8 @@ def _covers(general: Any, value: Any, *, sizes: bool) -> bool:
         pairs = zip(general, value, strict=True) if same else ()
         return same and all(_covers(one, other, sizes=sizes) for one, other in pairs)
     if isinstance(general, Tensor) and isinstance(value, Tensor):
-        known = _bare(general.dims)
-        return covers_dims(known if sizes else known.sizeless(), value.dims)
+        bare = _bare(general.dims)
+        return covers_dims(bare if sizes else bare.sizeless(), value.dims)
     return False
 
 

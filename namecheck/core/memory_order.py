@@ -252,8 +252,8 @@ def can_be_viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) ->
     crossed = [place for place in seams if not any(_equal(whole[place], share) for share in shares)]
     if not crossed:
         return Answer.YES
-    known = not any(isinstance(size, Unknown) for size in (*sizes, *new, *whole, *shares))
-    certain = known and _equal(whole[0], shares[0]) and any(seams[place] for place in crossed)
+    all_known = not any(isinstance(size, Unknown) for size in (*sizes, *new, *whole, *shares))
+    certain = all_known and _equal(whole[0], shares[0]) and any(seams[place] for place in crossed)
     return Answer.NO if certain else Answer.MAYBE
 
 

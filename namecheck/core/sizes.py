@@ -110,13 +110,13 @@ def same(size: Known, other_size: Known) -> bool | None:
 
 def is_at_least(least: int, size: Known) -> bool:
     """Whether a size is certainly not below an int."""
-    known = 0
+    lower_bound = 0
     for monomial, coefficient in _terms(size):
         lowest = _lowest(monomial)
         if monomial and (coefficient < 0 or lowest is None):
             return False
-        known += coefficient * (lowest or 0)
-    return known >= least
+        lower_bound += coefficient * (lowest or 0)
+    return lower_bound >= least
 
 
 def _lowest(monomial: Monomial) -> int | None:

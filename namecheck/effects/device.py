@@ -89,11 +89,15 @@ def of_result(
 ) -> Device:
     """The device of a result; raises `Contradiction` where torch refuses those of the operands."""
     arguments = call_operands.arguments
-    asked = arguments.get("device") if effect.makes else None
-    if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
+    request = arguments.get("device") if effect.makes else None
+    if isinstance(request, str) and (wrong := devices.refusal(request)) is not None:
         raise wrong
     word = effect.word
-    if word == "cuda" and isinstance(on := asked_for(asked), str) and not on.startswith("cuda"):
+    if (
+        word == "cuda"
+        and isinstance(on := requested_device(request), str)
+        and not on.startswith("cuda")
+    ):
         raise _no_cuda()
     tensors = call_operands.tensors(effect.parameters)
     if word == "alike" and not effect.makes:
@@ -110,16 +114,16 @@ def of_result(
         _check_index(tensors)
     elif word == "cast":
         return _of_class(arguments.get("dtype"), tensors)
-    if asked is None and effect.makes and word != "cuda" and not _is_modelled(call_operands):
+    if request is None and effect.makes and word != "cuda" and not _is_modelled(call_operands):
         return UNKNOWN if tensors else defaults.device
-    return _device(word, tensors, asked, effect.broadcasts)
+    return _device(word, tensors, request, effect.broadcasts)
 
 
 def _others(effect: DeviceEffect, arguments: Mapping[str, Any], target: Any) -> list[Tensor]:
     """The other tensors on the device of the operands: the target, the parameters of a layer."""
     others = [target] if isinstance(target, Tensor) else []
     if effect.layer and arguments.get("device") is not None and _has_parameters(effect, arguments):
-        others.append(Tensor(device=asked_for(arguments["device"])))
+        others.append(Tensor(device=requested_device(arguments["device"])))
     return others
 
 
@@ -142,11 +146,11 @@ def _no_cuda() -> Contradiction:
     )
 
 
-def _device(word: str, tensors: list[Tensor], asked: Any, broadcasts: bool) -> Device:
-    if word == "cuda" and (asked is None or isinstance(asked, int)):
-        return "cuda" if asked is None else f"cuda:{asked}"
-    if asked is not None:
-        return asked_for(asked)
+def _device(word: str, tensors: list[Tensor], request: Any, broadcasts: bool) -> Device:
+    if word == "cuda" and (request is None or isinstance(request, int)):
+        return "cuda" if request is None else f"cuda:{request}"
+    if request is not None:
+        return requested_device(request)
     if word in ("cpu", "host"):
         return CPU
     if word == "each" and len(tensors) > 1:
@@ -158,22 +162,22 @@ def _device(word: str, tensors: list[Tensor], asked: Any, broadcasts: bool) -> D
     return _common(tensors)
 
 
-def _of_class(asked: Any, tensors: list[Tensor]) -> Device:
+def _of_class(request: Any, tensors: list[Tensor]) -> Device:
     """The device of a cast: a dtype keeps it, ``torch.cuda.FloatTensor`` moves the tensor."""
-    if isinstance(asked, str):
-        return "cuda" if asked.startswith("torch.cuda.") else CPU
-    stays = isinstance(asked, Constant) and tensors
+    if isinstance(request, str):
+        return "cuda" if request.startswith("torch.cuda.") else CPU
+    stays = isinstance(request, Constant) and tensors
     return tensors[0].device if stays else UNKNOWN
 
 
-def asked_for(asked: Any) -> Device:
+def requested_device(request: Any) -> Device:
     """The device that an argument requests."""
-    if isinstance(asked, Chosen):
-        return asked
-    if isinstance(asked, Constant) and asked.kind == "device":
-        return devices.of_tensor(asked.name)
-    if isinstance(asked, str) and devices.is_word(asked):
-        return devices.of_tensor(asked)
+    if isinstance(request, Chosen):
+        return request
+    if isinstance(request, Constant) and request.kind == "device":
+        return devices.of_tensor(request.name)
+    if isinstance(request, str) and devices.is_word(request):
+        return devices.of_tensor(request)
     return UNKNOWN
 
 

@@ -258,8 +258,8 @@ def _dtype(
 ) -> DType:
     """The dtype of one result."""
     asking = _asking(call_operands.arguments) if result_dtype.asks else None
-    asked = None if asking is None else _named(asking)
-    if asking is not None and asked is None:
+    request = None if asking is None else _named(asking)
+    if asking is not None and request is None:
         if isinstance(asking, str):
             _check_class(asking)
         return UNKNOWN
@@ -271,15 +271,15 @@ def _dtype(
         if not isinstance(leaf, str)
     ]
     if defaults.autocast and any(_may_float(choice) for choice in choices):
-        return asked or word.constant or UNKNOWN
+        return request or word.constant or UNKNOWN
     if not choices and not word.bare:
-        return asked or UNKNOWN
+        return request or UNKNOWN
     if () in choices:
-        settled = asked or word.constant
-        return UNKNOWN if settled is None else _settled(settled, result_dtype, asked, out_dtype)
+        settled = request or word.constant
+        return UNKNOWN if settled is None else _settled(settled, result_dtype, request, out_dtype)
     return _evaluated(
         result_dtype,
-        asked,
+        request,
         dtypes.possible(defaults.dtype),
         dtypes.possible(out_dtype) or (None,),
         tuple(choices),

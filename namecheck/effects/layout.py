@@ -90,11 +90,11 @@ def _of_leaf(leaf: Any) -> str | Unknown | None:
 def _layout(
     effect: LayoutEffect, call_operands: Operands, own_layout: str | Unknown | None
 ) -> str | Unknown:
-    asked = call_operands.arguments.get("layout")
-    if isinstance(asked, Constant):
-        return asked.name if asked.name in LAYOUTS else UNKNOWN
+    request = call_operands.arguments.get("layout")
+    if isinstance(request, Constant):
+        return request.name if request.name in LAYOUTS else UNKNOWN
     word = effect.word
-    if isinstance(asked, Unknown) or word == "unknown":
+    if isinstance(request, Unknown) or word == "unknown":
         return UNKNOWN
     if word in LAYOUTS:
         return word

@@ -137,8 +137,8 @@ def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
         return CONTIGUOUS
     if len(tensors) == 1:
         return orders[0]
-    known = list(zip(orders, tensors, strict=True))
-    weighty = [each for each in known if not _is_thin(each[1].dims)] or known[:1]
+    ordered = list(zip(orders, tensors, strict=True))
+    weighty = [each for each in ordered if not _is_thin(each[1].dims)] or ordered[:1]
     different = {order for order, _ in weighty}
     if len(different) > 1:
         return UNKNOWN
@@ -210,18 +210,22 @@ def _strided(
 
 
 def _at_sizes_of(answer: Any, operand: Any) -> Memory:
-    known = isinstance(operand, Tensor) and isinstance(answer, Tensor)
-    if not known or operand.dims.open or answer.dims.open:
+    comparable = isinstance(operand, Tensor) and isinstance(answer, Tensor)
+    if not comparable or operand.dims.open or answer.dims.open:
         return UNKNOWN
     return memory_order.stretched(operand.memory, operand.dims.sizes, answer.dims.sizes)
 
 
 def _formatted(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """The requested memory format; ``preserve_format`` is the order of the first operand."""
-    asked = call_operands.arguments.get("memory_format")
-    if isinstance(asked, Unknown):
+    request = call_operands.arguments.get("memory_format")
+    if isinstance(request, Unknown):
         return UNKNOWN
-    word = asked.name if isinstance(asked, Constant) else memory_effect.setting or "preserve_format"
+    word = (
+        request.name
+        if isinstance(request, Constant)
+        else memory_effect.setting or "preserve_format"
+    )
     if word == "preserve_format":
         return _kept_order(memory_effect, call_operands)
     order = FORMATS.get(word)
@@ -259,11 +263,11 @@ def _kept_order(memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
 
 def check_rank(dims: Dims, word: str) -> None:
     """Refuse a memory format for another rank (recorded: contiguous)."""
-    wanted = len(FORMATS[word])
-    if dims.min_rank > wanted or dims.rank not in (None, wanted):
+    expected_rank = len(FORMATS[word])
+    if dims.min_rank > expected_rank or dims.rank not in (None, expected_rank):
         raise Contradiction(
             "NC502",
-            f"required rank {wanted} tensor to use {word} format",
+            f"required rank {expected_rank} tensor to use {word} format",
             help=f"The tensor has {dims.min_rank} dimensions.",
         )
 
@@ -324,8 +328,8 @@ def _of_weights(call_operands: Operands) -> Memory:
     weight, arguments = call_operands.single.get("weight"), call_operands.arguments
     if isinstance(weight, Tensor):
         return weight.memory if _is_plain(weight) else UNKNOWN
-    asked = arguments.get("weight_format")
-    order = FORMATS.get(asked.name, UNKNOWN) if isinstance(asked, Constant) else UNKNOWN
+    request = arguments.get("weight_format")
+    order = FORMATS.get(request.name, UNKNOWN) if isinstance(request, Constant) else UNKNOWN
     channels, groups = arguments.get("in_channels"), arguments.get("groups")
     if order == CONTIGUOUS or type(channels) is not int or type(groups) is not int:
         return order if order == CONTIGUOUS else UNKNOWN

@@ -39,10 +39,10 @@ def of_diagonals(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Me
 
 def as_asked(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
     """The strides are arguments (torch.as_strided)."""
-    given = arguments.get("stride")
-    if not isinstance(given, (tuple, list)) or len(given) != len(dims.sizes):
+    request = arguments.get("stride")
+    if not isinstance(request, (tuple, list)) or len(request) != len(dims.sizes):
         return UNKNOWN
-    return memory_order.laid(given, dims.sizes)
+    return memory_order.laid(request, dims.sizes)
 
 
 def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:

@@ -36,9 +36,9 @@ def spell_dim_of_alignment(finding: Finding, site: Site) -> Iterator[Proposal]:
     if facts is None or node is None:
         return
     names = {name for operand in facts.operands[:1] for name in operand.names or ()}
-    asked = {str(string.value) for string in site.strings(node)} - names
+    misspelt = {str(string.value) for string in site.strings(node)} - names
     for word in facts.words:
-        nearest = nearest_word(word, asked)
+        nearest = nearest_word(word, misspelt)
         if nearest is not None:
             edits = tuple(string_edits(node, nearest, word, site))
             yield Proposal(f"Replace '{nearest}' by '{word}'.", edits)

@@ -39,9 +39,9 @@ def name_before_aligning(finding: Finding, site: Site) -> Iterator[Proposal]:
     node, names = site.expression(receiver.span), receiver.names
     if node is None or names is None or list(names).count(None) != 1:
         return
-    wanted = {name for operand in others for name in operand.names or ()}
-    wanted |= {str(string.value) for string in site.strings(call)}
-    missing = {name for name in wanted if name is not None} - set(names)
+    other_names = {name for operand in others for name in operand.names or ()}
+    other_names |= {str(string.value) for string in site.strings(call)}
+    missing = {name for name in other_names if name is not None} - set(names)
     if len(missing) == 1:
         [missing_name] = missing
         words = ", ".join(quoted(name or missing_name, site.quote(node)) for name in names)

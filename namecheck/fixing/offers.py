@@ -43,7 +43,7 @@ def offer(
     untried = [finding for finding in findings if not kept.knows(finding)]
     if untried:
         _try(kept, untried, limit, overlay)
-        kept.put()
+        kept.save()
     fixes = [(finding, kept.fix(finding)) for finding in findings]
     offered = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
     return Offer(offered, sum(isinstance(fix, int) for _, fix in fixes))
@@ -107,12 +107,12 @@ class _Kept:
     def learn(self, finding: Finding, fix: Fix | int | None, reads: Reads) -> None:
         """Store the outcome of a trial, and the files that were read for it."""
         location = self._locations[finding.filename]
-        fixes, known = self._of(location)
+        fixes, checked = self._of(location)
         fixes[digest_of(finding)] = fix
-        known.join(reads)
+        checked.join(reads)
         self._fresh.add(location)
 
-    def put(self) -> None:
+    def save(self) -> None:
         """Write the new outcomes to the cache."""
         if self._cache is not None and self._fresh:
             made = {location: self._known[location] for location in sorted(self._fresh)}

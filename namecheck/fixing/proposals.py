@@ -142,7 +142,7 @@ class Proposals:
         spoilt = any(stays(finding, after, shifts) for finding in mended)
         return None if spoilt or any(come(before, after, shifts)) else state
 
-    def known(self, document: Document) -> frozenset[Stretch]:
+    def known_stretches(self, document: Document) -> frozenset[Stretch]:
         """The places of the tensors in one file, checked by itself, whose dims are all known."""
         key = document.location, document.data
         if key not in self._known:
@@ -165,12 +165,12 @@ class Proposals:
     def site(self, document: Document) -> Site:
         """The tree of a file, in the form that fixes use."""
         key = document.location, document.data
-        known = self._sites.get(key)
-        if known is None:
+        site = self._sites.get(key)
+        if site is None:
             settings = self._trials.entry(document.location).settings
-            known = Site(document.source, settings, self._trials.files, self._trials.imported)
-            self._sites = {key: known}
-        return known
+            site = Site(document.source, settings, self._trials.files, self._trials.imported)
+            self._sites = {key: site}
+        return site
 
 
 def _is_known(shown: str) -> bool:
@@ -267,5 +267,7 @@ class _Trial:
         before = self._proposals.document(self._location)
         if before is None or self._first.code in _OF_COMMENTS:
             return True
-        known = self._proposals.known(state.document)
-        return all(_stays_known(one, state, known) for one in self._proposals.known(before))
+        stretches = self._proposals.known_stretches(state.document)
+        return all(
+            _stays_known(one, state, stretches) for one in self._proposals.known_stretches(before)
+        )

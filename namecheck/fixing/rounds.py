@@ -151,8 +151,8 @@ class _Mender:
         around = frozenset({location}).union(*map(self._trials.around, of_file))
         changed = False
         for _ in range(_ROUNDS):
-            wanted = self._wanted(location, of_file)
-            state = self._combined(location, wanted)
+            chosen_fixes = self._wanted(location, of_file)
+            state = self._combined(location, chosen_fixes)
             if state is None:
                 break
             self._take(location, state)
@@ -166,25 +166,25 @@ class _Mender:
         fixes = [
             (one, fix) for one in of_file if (fix := self._proposals.attempt(one).fix) is not None
         ]
-        wanted = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
-        self._unsafe[location] = len(fixes) - len(wanted)
-        return wanted
+        eligible = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
+        self._unsafe[location] = len(fixes) - len(eligible)
+        return eligible
 
-    def _combined(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
+    def _combined(self, location: str, chosen_fixes: Sequence[tuple[Finding, Fix]]) -> State | None:
         """The file after all compatible fixes; None where there is none."""
-        state = self._together(location, wanted)
-        if state is not None or len(wanted) < 2:
+        state = self._together(location, chosen_fixes)
+        if state is not None or len(chosen_fixes) < 2:
             return state
         taken: list[tuple[Finding, Fix]] = []
-        for pair in wanted:
+        for pair in chosen_fixes:
             further = self._together(location, [*taken, pair])
             if further is not None:
                 state = further
                 taken.append(pair)
         return state
 
-    def _together(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
-        edits: list[Edit] = [edit for _, fix in wanted for edit in fix.edits]
+    def _together(self, location: str, chosen_fixes: Sequence[tuple[Finding, Fix]]) -> State | None:
+        edits: list[Edit] = [edit for _, fix in chosen_fixes for edit in fix.edits]
         if not edits:
             return None
         try:
@@ -192,7 +192,7 @@ class _Mender:
         except Overlap:
             return None
         whole = Fix("", True, tuple(edits))
-        return self._proposals.after(location, [one for one, _ in wanted], whole)
+        return self._proposals.after(location, [one for one, _ in chosen_fixes], whole)
 
     def _take(self, location: str, state: State) -> None:
         document = self._proposals.document(location)

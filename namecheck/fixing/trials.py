@@ -164,9 +164,9 @@ Shifts: TypeAlias = Mapping[str, Sequence[Shift]]
 
 def come(earlier: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -> Iterator[Finding]:
     """The new findings; `shifts` are those of the files that changed."""
-    known = Counter(key for finding in earlier for key in _keys(finding, shifts))
+    earlier_keys = Counter(key for finding in earlier for key in _keys(finding, shifts))
     for finding in after:
-        if not known[_key(finding)]:
+        if not earlier_keys[_key(finding)]:
             yield finding
 
 

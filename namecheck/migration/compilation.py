@@ -235,9 +235,9 @@ class Compilation:
         self._drop(statement)
         self._outline.remove(statement)
 
-    def _drop(self, gone: ast.AST) -> None:
+    def _drop(self, dropped: ast.AST) -> None:
         """Rewrite the places in a removed expression together with it."""
-        for node in ast.walk(gone):
+        for node in ast.walk(dropped):
             if self._replacements.pop(node, None) is not None:
                 self._result.sites += 1
 

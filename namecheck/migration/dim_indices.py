@@ -79,10 +79,10 @@ def alignment(dims: Dims, layout: Sequence[Any]) -> str:
         return ""
     dims = complete(dims)
     words = [naming.word(dim.name) for dim in dims.prefix]
-    asked = [word for word in layout if not is_ellipsis(word)]
-    if any(not isinstance(word, str) for word in asked):
+    layout_names = [word for word in layout if not is_ellipsis(word)]
+    if any(not isinstance(word, str) for word in layout_names):
         raise Unsettled("the names to align to are not known")
-    rest = [index for index, word in enumerate(words) if word is None or word not in asked]
+    rest = [index for index, word in enumerate(words) if word is None or word not in layout_names]
     order: list[int | None] = []
     for word in layout:
         if is_ellipsis(word):

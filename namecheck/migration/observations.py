@@ -118,9 +118,9 @@ class Observations:
         """The reason why a file could not be analysed; None where it could."""
         return self._faults.get(location)
 
-    def put(self, source: Source) -> None:
+    def add(self, source: Source) -> None:
         """Use a file for imports of its name."""
-        self._files.put(source.filename, source)
+        self._files.add(source.filename, source)
 
     def observe(self, source: Source, settings: Settings) -> None:
         """Analyse one file; where the analysis fails, `fault` says why."""
@@ -133,7 +133,7 @@ class Observations:
             self._faults[source.filename] = f"namecheck failed on this file: {text}"
 
     def _observe(self, source: Source, settings: Settings) -> None:
-        self.put(source)
+        self.add(source)
         recorder = Recorder(applications=True)
 
         def find(name: str) -> Source | None:

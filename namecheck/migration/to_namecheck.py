@@ -52,7 +52,7 @@ def _without_round_trips(
 
     def again(changed: Source) -> Observations:
         fresh = Observations()
-        fresh.put(changed)
+        fresh.add(changed)
         for each in input_files:
             source = changed if each.entry is entry else each.document.source
             fresh.observe(source, each.entry.settings)
@@ -64,5 +64,5 @@ def _without_round_trips(
     except ValueError:
         return ()
     drafts = {entry.location: Draft(applied(document, edits))}
-    known = verification.findings(entry, {}) if edits else ()
-    return () if edits and verification.fault(entry, known, drafts) else edits
+    findings = verification.findings(entry, {}) if edits else ()
+    return () if edits and verification.fault(entry, findings, drafts) else edits

@@ -48,11 +48,11 @@ def _settled(
     draft = drafts[entry.location]
     if draft.after == document and not draft.left:
         return Migrated(entry.path, document, document)
-    known = verification.findings(entry, {})
-    fault = verification.fault(entry, known, drafts)
+    findings = verification.findings(entry, {})
+    fault = verification.fault(entry, findings, drafts)
     if fault:
         draft = drafts[entry.location] = _draft(input_file, observations, annotate=False)
-        fault = verification.fault(entry, known, drafts)
+        fault = verification.fault(entry, findings, drafts)
     if fault:
         drafts[entry.location] = Draft(document)
         # The places that are left may be the cause of the findings.

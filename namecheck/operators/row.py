@@ -203,14 +203,14 @@ class Operator:
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
-        known = self._alternatives.get(form)
-        if known is None:
-            known = self._alternatives[form] = tuple(
+        overloads = self._alternatives.get(form)
+        if overloads is None:
+            overloads = self._alternatives[form] = tuple(
                 (index, cell.signature)
                 for index, cell in enumerate(self._signature_cells)
                 if not form or form in (cell.forms or form)
             )
-        return known
+        return overloads
 
     @cached_property
     def _alternatives(self) -> dict[str, tuple[tuple[int, Signature], ...]]:

@@ -310,9 +310,9 @@ def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_nam
         if accepted is Answer.MAYBE:
             answer = Answer.MAYBE
     if answer is Answer.NO:
-        wanted = " or ".join(_SPOKEN.get(kind, kind) for kind in sorted(parameter.kinds))
+        kinds = " or ".join(_SPOKEN.get(kind, kind) for kind in sorted(parameter.kinds))
         raise _type_error(
-            f"{operator}(): argument '{parameter.name}' (position {index + 1}) must be {wanted}, "
+            f"{operator}(): argument '{parameter.name}' (position {index + 1}) must be {kinds}, "
             f"not {describe(value)}"
         )
     return answer

@@ -177,7 +177,7 @@ def _made(
 
         outcomes = remote.spread(tasks, progress, executor, jobs, counting)
     if cache is not None:
-        cache.put(list(zip(tasks, outcomes, strict=True)))
+        cache.store(list(zip(tasks, outcomes, strict=True)))
     return outcomes
 
 

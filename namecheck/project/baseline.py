@@ -38,14 +38,14 @@ class BaselineError(SettingsError):
 class Comparison:
     """The findings of a run, compared with the baselines of its files.
 
-    `findings` are to be reported. `known` has the others with the identities that they have now.
+    `findings` are to be reported. `accepted` has the others with the identities that they have now.
     `stale` are the entries whose findings are gone; `unjudged` match no finding either, but their
     files, or all files, were not checked. `missing` baselines are named by settings and do not
     exist.
     """
 
     findings: tuple[Finding, ...]
-    known: tuple[Identity, ...] = ()
+    accepted: tuple[Identity, ...] = ()
     stale: tuple[Identity, ...] = ()
     unjudged: tuple[Identity, ...] = ()
     missing: tuple[str, ...] = ()

@@ -280,7 +280,7 @@ class Cache:
 
     # Writing
 
-    def put(self, outcomes: Sequence[tuple[Task, Outcome]]) -> None:
+    def store(self, outcomes: Sequence[tuple[Task, Outcome]]) -> None:
         """Store outcomes, except those of files that have changed in the meantime."""
         self._keep(
             _Addition(

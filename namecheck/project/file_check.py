@@ -98,7 +98,7 @@ class Checker:
         analysed = leads or settings.names_dims(data)
         computes = settings.checks_all and syntax.imports_torch(data)
         try:
-            source = self._files.known(location) or syntax.parse(data, location)
+            source = self._files.stored(location) or syntax.parse(data, location)
         except Refused as refused:
             return Outcome((refused.finding,))
         findings: tuple[Finding, ...] = ()
@@ -123,7 +123,7 @@ class Checker:
 
         if self._counting or self._files.characters > _KEPT:
             self._begin()
-        self._files.put(source.filename, source)
+        self._files.add(source.filename, source)
         workspace = self._workspace_of(settings)
         try:
             return interpreter.analysed(workspace, source.filename)
@@ -212,7 +212,7 @@ def reveal(
     source = Source(os.path.abspath(path), parsed.text, parsed.tree)
     rows = settings.rows()
     files = ProjectFiles(overlay, reads)
-    files.put(source.filename, source)
+    files.add(source.filename, source)
     try:
         analysis = interpreter.check(
             source,

@@ -103,13 +103,13 @@ class ProjectFiles:
         except OSError:
             return None
 
-    def put(self, location: str, source: Source) -> None:
+    def add(self, location: str, source: Source) -> None:
         """Store a file that was read elsewhere."""
         self.characters += len(source.text)
         self._sources[location] = source
         self._matters[location] = syntax.names_something(source.text.encode("utf-8", "replace"))
 
-    def known(self, location: str) -> Source | None:
+    def stored(self, location: str) -> Source | None:
         """A file that is stored."""
         return self._sources.get(location)
 

@@ -240,12 +240,12 @@ def _strokes(strokes: Sequence[Stroke], width: int | None, paint: Painter) -> It
     carets = _Row(paint)
     for stroke in sorted(ordered, key=lambda stroke: stroke.primary):
         sign = "^" if stroke.primary else "-"
-        carets.put(stroke.start, sign * (stroke.end - stroke.start), stroke.role)
+        carets.write(stroke.start, sign * (stroke.end - stroke.start), stroke.role)
     last = ordered[-1]
     hanging = [stroke for stroke in ordered if stroke.text]
     fits = width is None or last.end + 1 + width_of(last.text) <= width
     if last.text and fits and all(stroke.end <= last.end for stroke in ordered):
-        carets.put(last.end + 1, last.text, last.role)
+        carets.write(last.end + 1, last.text, last.role)
         hanging.remove(last)
     yield carets.show()
     if hanging:
@@ -260,7 +260,7 @@ def _strokes(strokes: Sequence[Stroke], width: int | None, paint: Painter) -> It
 def _connectors(strokes: Iterable[Stroke], paint: Painter) -> _Row:
     row = _Row(paint)
     for stroke in strokes:
-        row.put(stroke.start, "|", stroke.role)
+        row.write(stroke.start, "|", stroke.role)
     return row
 
 
@@ -271,7 +271,7 @@ def _hung(hanging: list[Stroke], paint: Painter) -> str:
         taken.append(hanging.pop())
     row = _connectors(hanging, paint)
     for stroke in taken:
-        row.put(stroke.start, stroke.text, stroke.role)
+        row.write(stroke.start, stroke.text, stroke.role)
     return row.show()
 
 
@@ -281,7 +281,7 @@ def _shifted(hanging: list[Stroke], width: int, paint: Painter) -> Iterator[str]
     column = max(min(stroke.start, width - width_of(stroke.text)), 0)
     for line in folded(stroke.text, width):
         row = _connectors((one for one in hanging if one.start < column), paint)
-        row.put(column, line, stroke.role)
+        row.write(column, line, stroke.role)
         yield row.show()
 
 
@@ -292,7 +292,7 @@ class _Row:
         self._paint = paint
         self._cells: dict[int, tuple[str, str]] = {}
 
-    def put(self, column: int, text: str, role: str) -> None:
+    def write(self, column: int, text: str, role: str) -> None:
         """Write a text from a column on, over existing characters."""
         for piece, width in _pieces(text):
             self._cells[column] = (piece, role)

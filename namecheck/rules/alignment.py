@@ -119,13 +119,13 @@ def _aligned_around(dims: Dims, front: tuple[Name, ...], back: tuple[Name, ...])
     return result
 
 
-def _rest(dims: Dims, asked: set[str], *, unknown: bool) -> Dims:
+def _rest(dims: Dims, label_set: set[str], *, unknown: bool) -> Dims:
     """The dims that certainly remain without some dims: both ends up to the first uncertain dim."""
     if not dims.open and unknown and not dims.known:
         return dims
-    prefix = _until_doubt(dims.prefix, asked, unknown=unknown)
+    prefix = _until_doubt(dims.prefix, label_set, unknown=unknown)
     back = dims.suffix if dims.open else ()
-    suffix = _until_doubt(back[::-1], asked, unknown=unknown)
+    suffix = _until_doubt(back[::-1], label_set, unknown=unknown)
     return Dims(prefix, suffix[::-1], True)
 
 

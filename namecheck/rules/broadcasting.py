@@ -26,8 +26,8 @@ def _unified_name(a: Dim, b: Dim) -> Name:
     if one is None or two is None:
         return one or two
     if one is UNKNOWN or two is UNKNOWN:
-        known = b if one is UNKNOWN else a
-        return naming.either(known.name) if is_whole(known) else UNKNOWN
+        certain = b if one is UNKNOWN else a
+        return naming.either(certain.name) if is_whole(certain) else UNKNOWN
     if naming.match(one, two) is not Answer.NO:
         return naming.unify(one, two)
     return _of_different_axes(a, b)

@@ -224,16 +224,16 @@ def without_left(dims: Dims, count: int) -> Dims:
 
 def first(dims: Dims, count: int) -> Dims:
     """The first `count` dims, which certainly exist."""
-    known = dims.prefix[:count]
-    return Dims(known + (ANY_DIM,) * (count - len(known)))
+    head = dims.prefix[:count]
+    return Dims(head + (ANY_DIM,) * (count - len(head)))
 
 
 def last(dims: Dims, count: int) -> Dims:
     """The last `count` dims, which certainly exist."""
     if not dims.open:
         return Dims(dims.prefix[len(dims.prefix) - count :])
-    known = dims.suffix[max(len(dims.suffix) - count, 0) :]
-    return Dims((ANY_DIM,) * (count - len(known)) + known)
+    tail = dims.suffix[max(len(dims.suffix) - count, 0) :]
+    return Dims((ANY_DIM,) * (count - len(tail)) + tail)
 
 
 def before(dims: Dims, position: Position) -> Dims:

@@ -245,12 +245,13 @@ def check_rank(left: Side, dims: Dims) -> None:
     """Refuse a tensor whose rank differs from the number of groups in the pattern."""
     least = len(left.groups) - (... in left.groups)
     if ... in left.groups:
-        fits, wanted = dims.rank is None or dims.rank >= least, f">={least}"
+        fits, rank_text = dims.rank is None or dims.rank >= least, f">={least}"
     else:
-        fits, wanted = of_rank(dims, least) is not None, str(least)
+        fits, rank_text = of_rank(dims, least) is not None, str(least)
     if not fits:
         raise wrong(
-            f"Wrong shape: expected {wanted} dims. Received {dim_map.show_rank(dims)}-dim tensor.",
+            f"Wrong shape: expected {rank_text} dims. "
+            f"Received {dim_map.show_rank(dims)}-dim tensor.",
             code="NC207",
             help=f"The dims of the tensor are {dims.show()}.",
         )

@@ -156,13 +156,13 @@ def sum_to_size(input: Tensor, size: Sizes) -> Dims:
     if len(size) > input.dims.rank:
         raise _not_expandable(size, input.dims)
     kept = input.dims.prefix[input.dims.rank - len(size) :]
-    for dim, wanted in zip(kept, size, strict=True):
-        if wanted != 1 and agree(dim.size, wanted) is Answer.NO:
+    for dim, extent in zip(kept, size, strict=True):
+        if extent != 1 and agree(dim.size, extent) is Answer.NO:
             raise _not_expandable(size, input.dims)
     return Dims(
         tuple(
-            kept_at_one(dim) if wanted == 1 else ANY_DIM if isinstance(wanted, Unknown) else dim
-            for dim, wanted in zip(kept, size, strict=True)
+            kept_at_one(dim) if extent == 1 else ANY_DIM if isinstance(extent, Unknown) else dim
+            for dim, extent in zip(kept, size, strict=True)
         )
     )
 

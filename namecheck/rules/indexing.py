@@ -143,15 +143,15 @@ def _as_dims(slot: Dim | _Advanced | Dims) -> Dims:
 
 def _with_advanced(slots: Sequence[Dim | _Advanced | Dims], advanced: list[_Advanced]) -> Dims:
     """The broadcast dims of all index tensors replace the first indexed dim, or stand in front."""
-    put = reduce(broadcast, [one.index for one in advanced])
+    inserted = reduce(broadcast, [one.index for one in advanced])
     if len(advanced) == 1:
-        put = _kept_name(advanced[0])
+        inserted = _kept_name(advanced[0])
     places = [place for place, slot in enumerate(slots) if isinstance(slot, _Advanced)]
     between = slots[places[0] : places[-1] + 1]
     rest = [_as_dims(slot) for slot in slots if not isinstance(slot, _Advanced)]
     if len(between) > len(advanced):
-        return dim_map.joined(put, *rest)
-    return dim_map.joined(*rest[: places[0]], put, *rest[places[0] :])
+        return dim_map.joined(inserted, *rest)
+    return dim_map.joined(*rest[: places[0]], inserted, *rest[places[0] :])
 
 
 def _kept_name(slot: _Advanced) -> Dims:

@@ -52,9 +52,9 @@ def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
     """Refuse dims whose names differ, at any position but the indexed one."""
     if dims.rank is None or dims.rank != others.rank or not isinstance(place, int):
         return
-    for position, (own, given) in enumerate(zip(dims.prefix, others.prefix, strict=True)):
-        if position != place and clash(own, given):
-            check_one(call, "the dims of the input and of the index or source", own, given)
+    for position, (own, other) in enumerate(zip(dims.prefix, others.prefix, strict=True)):
+        if position != place and clash(own, other):
+            check_one(call, "the dims of the input and of the index or source", own, other)
 
 
 def _picked(own: Dim, indexed: Dim) -> Dim:

@@ -115,7 +115,7 @@ def show_tuple(names: Sequence[Name]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TargetNames:
     """The names that a caller passes; with `rest`, dims left out in the middle keep theirs."""
 
     front: tuple[Name, ...]
@@ -149,17 +149,17 @@ def ellipsis_index(names: Sequence[Any], call: str) -> int | None:
     return places[0] if places else None
 
 
-def resolve(dims: Dims, names: Sequence[Any], call: str) -> Wanted:
+def resolve(dims: Dims, names: Sequence[Any], call: str) -> TargetNames:
     """The requested names, with the Ellipsis replaced where the rank is known."""
     place = ellipsis_index(names, call)
     if place is None:
-        return Wanted(_read(names, call))
+        return TargetNames(_read(names, call))
     front, back = tuple(names[:place]), tuple(names[place + 1 :])
     if dims.open:
         read = _read([*front, *back], call)
-        return Wanted(read[:place], read[place:], rest=True)
+        return TargetNames(read[:place], read[place:], rest=True)
     kept = dims.names[len(front) : len(dims.names) - len(back)]
-    return Wanted(_read([*front, *kept, *back], call))
+    return TargetNames(_read([*front, *kept, *back], call))
 
 
 def _read(names: Sequence[Any], call: str) -> tuple[Name, ...]:
@@ -196,11 +196,13 @@ def labels(names: Sequence[Name]) -> list[str]:
     return [word for word in map(naming.word, names) if word is not None]
 
 
-def _overlaid(dims: Dims, wanted: Wanted) -> Dims:
+def _overlaid(dims: Dims, new_names: TargetNames) -> Dims:
     """Dims of unknown rank whose first and last few are renamed."""
-    front = _facing(dim_map.first(dims, len(wanted.front)), wanted.front)
-    back = _facing(dim_map.last(dims, len(wanted.back)), wanted.back)
-    middle = dim_map.without_left(dim_map.without_right(dims, len(wanted.back)), len(wanted.front))
+    front = _facing(dim_map.first(dims, len(new_names.front)), new_names.front)
+    back = _facing(dim_map.last(dims, len(new_names.back)), new_names.back)
+    middle = dim_map.without_left(
+        dim_map.without_right(dims, len(new_names.back)), len(new_names.front)
+    )
     result = dim_map.joined(front, middle, back)
     naming.check_distinct(result.names)
     return result
@@ -221,7 +223,7 @@ def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
         naming.check_distinct([*target_names.front, *target_names.back])
         front = dim_map.first(dims, len(target_names.front))
         back = dim_map.last(dims, len(target_names.back))
-        refined = Wanted(
+        refined = TargetNames(
             _refined(dims, target_names, front.prefix, target_names.front, 0),
             _refined(dims, target_names, back.prefix, target_names.back, -len(target_names.back)),
             rest=True,
@@ -241,15 +243,21 @@ def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
 
 
 def _refined(
-    dims: Dims, wanted: Wanted, dims_before: Sequence[Dim], new_names: Sequence[Name], start: int
+    dims: Dims,
+    target_names: TargetNames,
+    dims_before: Sequence[Dim],
+    new_names: Sequence[Name],
+    start: int,
 ) -> tuple[Name, ...]:
     return tuple(
-        _refine(dims, wanted, dim.name, name, index)
+        _refine(dims, target_names, dim.name, name, index)
         for index, (dim, name) in enumerate(zip(dims_before, new_names, strict=True), start)
     )
 
 
-def _refine(dims: Dims, wanted: Wanted, old_name: Name, new_name: Name, index: int) -> Name:
+def _refine(
+    dims: Dims, target_names: TargetNames, old_name: Name, new_name: Name, index: int
+) -> Name:
     if old_name is None or old_name is UNKNOWN or naming.word(old_name) == naming.word(new_name):
         return new_name
     if new_name is UNKNOWN:
@@ -257,7 +265,7 @@ def _refine(dims: Dims, wanted: Wanted, old_name: Name, new_name: Name, index: i
     relation = "more specific than" if new_name is None else "different from"
     raise _coercion(
         dims,
-        wanted,
+        target_names,
         "NC107",
         f"{naming.show_name(old_name)} is {relation} {naming.show_name(new_name)} at index {index}",
         labels([old_name, new_name]),
@@ -265,11 +273,11 @@ def _refine(dims: Dims, wanted: Wanted, old_name: Name, new_name: Name, index: i
 
 
 def _coercion(
-    dims: Dims, wanted: Wanted, code: str, reason: str, words: Sequence[str] = ()
+    dims: Dims, target_names: TargetNames, code: str, reason: str, words: Sequence[str] = ()
 ) -> Contradiction:
     return Contradiction(
         code,
-        f"refine_names: cannot coerce Tensor{dims.show()} to Tensor{wanted.show()} because "
+        f"refine_names: cannot coerce Tensor{dims.show()} to Tensor{target_names.show()} because "
         f"{reason}",
         names=words,
         help=(

@@ -168,10 +168,10 @@ def tensordot(input: Tensor, other: Tensor, contracted: object = 2) -> Dims:
                 names=words(left[mine], right[facing]),
             )
         check_axes(left[mine], right[facing])
-    gone = ({mine for mine, _ in pairs}, {facing for _, facing in pairs})
+    contracted_places = ({mine for mine, _ in pairs}, {facing for _, facing in pairs})
     return _distinct(
-        Dims(tuple(dim for place, dim in left.walk() if place not in gone[0])),
-        Dims(tuple(dim for place, dim in right.walk() if place not in gone[1])),
+        Dims(tuple(dim for place, dim in left.walk() if place not in contracted_places[0])),
+        Dims(tuple(dim for place, dim in right.walk() if place not in contracted_places[1])),
     )
 
 
@@ -244,13 +244,13 @@ def _check_bilinear(left: Dims, right: Dims, weight: Dims) -> None:
             error="IndexError",
         )
     for place, dims in ((1, left), (2, right)):
-        own, wanted = last_dim(dims), weight[place]
-        if dims.min_rank and not weight.open and differ(own, wanted):
+        own, expected = last_dim(dims), weight[place]
+        if dims.min_rank and not weight.open and differ(own, expected):
             raise Contradiction(
                 "NC202",
                 f"bilinear(): input{place} size does not match weight size: got {own.size} but "
-                f"expected {wanted.size}",
+                f"expected {expected.size}",
                 names=words(own),
             )
         if dims.min_rank and not weight.open:
-            check_axes(own, wanted)
+            check_axes(own, expected)

@@ -13,7 +13,7 @@ from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.registry import rule
 
 # The initial state of a layer with cells: a state and a cell.
-Given = Sequence[Tensor | Unknown] | Unknown | None
+InitialStates = Sequence[Tensor | Unknown] | Unknown | None
 
 
 @rule(memory="recurs")
@@ -42,7 +42,7 @@ def recurs_with_cells(
     batch_first: Flag = False,
     bidirectional: Flag = False,
     proj_size: Size = 0,
-    hx: Given = None,
+    hx: InitialStates = None,
 ) -> tuple[Dims, tuple[Dims, Dims]]:
     """The input's dims with hidden features; the last states and cells (nn.LSTM)."""
     _check_input(input.dims, (2, 3), input_size)
@@ -65,9 +65,9 @@ def _check_input(dims: Dims, ranks: tuple[int, int], input_size: Size) -> None:
     check_one("RNN", what, dims.from_right(1), new_dim(input_size), by_label=False)
 
 
-def _check_states(given: Given, states: tuple[Dims, Dims]) -> None:
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        for one, state in zip(given, states, strict=True):
+def _check_states(initial_states: InitialStates, states: tuple[Dims, Dims]) -> None:
+    if isinstance(initial_states, (tuple, list)) and len(initial_states) == 2:
+        for one, state in zip(initial_states, states, strict=True):
             _check_state(one, state)
 
 
@@ -152,7 +152,7 @@ def recurs_once_with_cell(
     input: Tensor,
     input_size: Size = UNKNOWN,
     hidden_size: Size = UNKNOWN,
-    hx: Given = None,
+    hx: InitialStates = None,
 ) -> tuple[Dims, Dims]:
     """A state and a cell, with the features of the previous cell (nn.LSTMCell)."""
     state = recurs_once(input, input_size, hidden_size)

@@ -177,8 +177,8 @@ def _homes() -> Mapping[str, str]:
 
 def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:
     """Call a rule with those of some arguments that it takes."""
-    wanted = _parameters(rule)
-    return rule(**{key: value for key, value in arguments.items() if key in wanted})
+    parameters = _parameters(rule)
+    return rule(**{key: value for key, value in arguments.items() if key in parameters})
 
 
 @cache

@@ -84,13 +84,13 @@ def _may_be_single(dim: Dim) -> bool:
 
 
 def _until_doubt(
-    placed: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[int]
+    placed: Sequence[tuple[int, Dim]], doubtful: set[int], removed: set[int]
 ) -> list[Dim]:
     certain: list[Dim] = []
     for place, dim in placed:
         if place in doubtful:
             break
-        if place not in gone:
+        if place not in removed:
             certain.append(dim)
     return certain
 

@@ -73,8 +73,11 @@ def split_with_sizes(
     piece_sizes: list[Size] = [
         UNKNOWN if isinstance(part, Tensor) else part for part in split_sizes
     ]
-    size, known = input.dims[place].size, [part for part in piece_sizes if isinstance(part, int)]
-    if any(part < 0 for part in known):
+    size, known_sizes = (
+        input.dims[place].size,
+        [part for part in piece_sizes if isinstance(part, int)],
+    )
+    if any(part < 0 for part in known_sizes):
         raise _refused(
             "NC206",
             "split_with_sizes expects split_sizes have only non-negative entries, but got "

@@ -51,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
     before = baseline.read(file) if arguments.prune else _readable(file)
     comparison = baseline.compared(own, roots, reader({}), lambda settings: True, lambda _: before)
     if arguments.prune:
-        accepted = [*comparison.known, *comparison.unjudged]
+        accepted = [*comparison.accepted, *comparison.unjudged]
     else:
         accepted = [*identities(own, reader({}), roots.path).values()]
     try:

@@ -230,11 +230,13 @@ def _compared(run: CheckRun, folders: Sequence[str]) -> CheckRun:
         missing = os.path.relpath(missing)
         complain(f"there is no {missing}; `namecheck baseline` writes it")
     if comparison.stale:
-        gone = counted(len(comparison.stale), "finding")
+        stale = counted(len(comparison.stale), "finding")
         verb = "is" if len(comparison.stale) == 1 else "are"
         advice = "`namecheck baseline --prune` updates it"
-        complain(f"{gone} of the baseline {verb} gone; {advice}")
-    return run._replace(result=result.replaced(comparison.findings), known=len(comparison.known))
+        complain(f"{stale} of the baseline {verb} gone; {advice}")
+    return run._replace(
+        result=result.replaced(comparison.findings), accepted=len(comparison.accepted)
+    )
 
 
 def _status(arguments: argparse.Namespace, run: CheckRun, status: int, *, wrong: bool) -> int:
@@ -285,7 +287,7 @@ def _print_findings(
 
     result = run.result
     offered, refused = fixes.shown(run, max(output.format.fix_budget for output in requested))
-    last_line = run.summary or summary(result.findings, run.known)
+    last_line = run.summary or summary(result.findings, run.accepted)
     if shard is not None:
         # Each shard prints findings alone, so that their outputs can be put together.
         files = f"shard {shard}: {result.files} of {len(run.entries)} files"

@@ -34,7 +34,7 @@ def name_of(value: Value) -> str:
     return value.value.name if isinstance(value.value, Constant) else str(value.value)
 
 
-def chosen(union: Union, store: Store) -> Constant | Chosen:
+def choice_of(union: Union, store: Store) -> Constant | Chosen:
     """One of several devices in the form that `infer` takes: those that the path allows."""
     choices = [(name_of(c.value), c.facts) for c in union.alternatives if store.allows(c.facts)]
     names = dict.fromkeys(name for name, _ in choices)
@@ -57,7 +57,7 @@ def resolved(tensor: Tensor, store: Store) -> Tensor:
 
 def answered(key: Key) -> Device:
     """The device that ``x.device`` returns, as a value."""
-    question = asked(key) if isinstance(key.provenance, OperatorResult) else None
+    question = device_query(key) if isinstance(key.provenance, OperatorResult) else None
     return UNKNOWN if question is None else question[1].device
 
 
@@ -88,11 +88,11 @@ def attribute(value: Value, name: str) -> Value | None:
     return Const(next(iter(kinds))) if kinds is not None and len(kinds) == 1 else None
 
 
-def asked(key: Key) -> tuple[Hashable, Tensor] | None:
+def device_query(key: Key) -> tuple[Hashable, Tensor] | None:
     """The tensor whose ``x.device`` or ``x.device.type`` a value is, with its address."""
     match key.provenance:
         case Attribute(Key() as inner, "type"):
-            return asked(inner)
+            return device_query(inner)
         case OperatorResult("device" | "Tensor.device", ((address, Tensor() as tensor),)):
             return address, tensor
     return None

@@ -38,12 +38,12 @@ class Equations:
     solved: tuple[tuple[str, Known], ...]
     scopes: tuple[int, ...]
 
-    def size(self, known: Known, *, scoped: bool = True) -> Known:
+    def size(self, quantity: Known, *, scoped: bool = True) -> Known:
         """A size under the equations."""
         solved: Solved = dict(self.solved)
-        plain = {word: self._plain(word) for word in symbols(known)}
+        plain = {word: self._plain(word) for word in symbols(quantity)}
         own = {word: solved.get(unscoped, symbol(unscoped)) for word, unscoped in plain.items()}
-        size = substituted(known, own)
+        size = substituted(quantity, own)
         if not scoped:
             return size
         scope = self.scopes[-1]
@@ -163,10 +163,10 @@ def _equated(dims: Dims, equations: Equations) -> Dims:
     return with_occurrences(dims.mapped(equations.dim))
 
 
-def size(known: Known, store: Store) -> Known:
+def size(quantity: Known, store: Store) -> Known:
     """A size under the equations of a path."""
     equations = of(store)
-    return known if equations is None else equations.size(known)
+    return quantity if equations is None else equations.size(quantity)
 
 
 def bindings(bindings: Bindings, store: Store) -> Bindings:

@@ -51,8 +51,8 @@ _MOST_FACTS: Final = 32
 
 def held(tensor_value: TensorValue, store: Store) -> Held:
     """The current content of a tensor's cell."""
-    held: Held = _content(tensor_value, store)
-    return held
+    cell_content: Held = _content(tensor_value, store)
+    return cell_content
 
 
 def items(list_value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
@@ -196,10 +196,10 @@ def overlaid(
 
 def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:
     """One of some items; `where` distinguishes it from other picks of the same items."""
-    known = _each(content)
-    if len(set(known)) == 1 and not isinstance(content, Repeated):
-        return known[0]
-    return _picked(either(known, store), known, where, store)
+    candidates = _each(content)
+    if len(set(candidates)) == 1 and not isinstance(content, Repeated):
+        return candidates[0]
+    return _picked(either(candidates, store), candidates, where, store)
 
 
 def _picked(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
@@ -264,12 +264,12 @@ def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     distinct: list[Alternative] = []
     for choice in choices:
         for inner in _under(choice.facts, choice.value):
-            known = next((c for c in distinct if c.value == inner.value), None)
-            if known is None:
+            twin = next((c for c in distinct if c.value == inner.value), None)
+            if twin is None:
                 distinct.append(inner)
-            elif known.facts != inner.facts:
-                shared = tuple(f for f in known.facts if f in inner.facts)
-                distinct[distinct.index(known)] = Alternative(inner.value, shared)
+            elif twin.facts != inner.facts:
+                shared = tuple(f for f in twin.facts if f in inner.facts)
+                distinct[distinct.index(twin)] = Alternative(inner.value, shared)
     if len(distinct) == 1:
         return distinct[0].value
     if len(distinct) > _WIDTH:

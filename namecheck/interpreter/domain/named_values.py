@@ -31,7 +31,7 @@ def names_something(content: Any, store: Store) -> bool:
     """Whether a content is or holds a name, a text or None, not too deep."""
     level = [content]
     for _ in range(_LEVELS):
-        met: set[Address] = set()
+        addresses: set[Address] = set()
         next_level: list[Any] = []
         for part in level:
             if isinstance(part, TensorValue):
@@ -46,8 +46,8 @@ def names_something(content: Any, store: Store) -> bool:
                 next_level += part.items
             elif isinstance(part, tuple):
                 next_level += part
-            elif isinstance(part, ListValue) and part.address not in met:
-                met.add(part.address)
+            elif isinstance(part, ListValue) and part.address not in addresses:
+                addresses.add(part.address)
                 listed = items(part, store)
                 next_level += listed if isinstance(listed, tuple) else ()
         level = next_level
@@ -71,7 +71,7 @@ def may_lead_to_names(value: Value, store: Store) -> bool:
     level = [value]
     for depth in range(_LEVELS + 1):
         next_level: list[Value] = []
-        met: set[Address] = set()
+        addresses: set[Address] = set()
         for part in level:
             if isinstance(part, (Const, Opaque, External)):
                 continue
@@ -83,8 +83,8 @@ def may_lead_to_names(value: Value, store: Store) -> bool:
             elif isinstance(part, TupleValue):
                 next_level += part.items
             elif isinstance(part, ListValue):
-                if part.address not in met:
-                    met.add(part.address)
+                if part.address not in addresses:
+                    addresses.add(part.address)
                     content = items(part, store)
                     next_level += (content.each,) if isinstance(content, Repeated) else content
             elif isinstance(part, Repeated):

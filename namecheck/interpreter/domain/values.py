@@ -464,12 +464,12 @@ class ClassValue:
     def __post_init__(self) -> None:
         # A base of several classes comes after all of them: its last occurrence counts. It
         # is made of the orders of the bases, so that diamonds over diamonds stay cheap.
-        met: dict[Value, None] = {}
+        distinct: dict[Value, None] = {}
         for base in self.bases:
             for inner in base.linear if isinstance(base, ClassValue) else (base,):
-                met.pop(inner, None)
-                met[inner] = None
-        object.__setattr__(self, "linear", (self, *met))
+                distinct.pop(inner, None)
+                distinct[inner] = None
+        object.__setattr__(self, "linear", (self, *distinct))
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ class EarlyExits:
             del (paths or [])[count:]
         return early_exits
 
-    def put(self, kind_value: Value, store: Store, value: Value) -> None:
+    def add(self, kind_value: Value, store: Store, value: Value) -> None:
         """Add a path that leaves early; in every possible way where it is unknown which it took."""
         for exit_, paths in zip(_EXITS, self._lists, strict=True):
             if paths is not None and (

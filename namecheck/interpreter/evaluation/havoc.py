@@ -265,15 +265,15 @@ def _without_label(dim: Dim) -> Dim:
 def _within(escaped: Iterable[Value], store: Store) -> Iterator[Value]:
     """Some values, and the values in the tuples, lists and dicts among them, level by level."""
     level = list(escaped)
-    met: set[Address] = set()
+    addresses: set[Address] = set()
     for depth in range(_DEEP + 1):
         next_level: list[Value] = []
         store.ledger.meter.spend(len(level))
         for value in level:
             if isinstance(value, (ListValue, DictValue)):
-                if value.address in met:
+                if value.address in addresses:
                     continue
-                met.add(value.address)
+                addresses.add(value.address)
             yield value
             if depth == _DEEP:
                 continue

@@ -57,10 +57,10 @@ class Patterns:
     ) -> bool | None:
         """Whether a value fits a pattern, None where that is unknown; captures are bound."""
         if isinstance(case_pattern, ast.MatchValue):
-            wanted = self.interpreter.evaluate(case_pattern.value, store, frame)
-            answer = comparisons.equal(value, wanted, store)
+            expected = self.interpreter.evaluate(case_pattern.value, store, frame)
+            answer = comparisons.equal(value, expected, store)
             if answer is None and isinstance(value, Opaque):
-                shape_tests.learn_equal(value.key, wanted, True, store)
+                shape_tests.learn_equal(value.key, expected, True, store)
             return answer
         if isinstance(case_pattern, ast.MatchSingleton):
             return None if isinstance(value, Opaque) else value == Const(case_pattern.value)

@@ -378,7 +378,7 @@ def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) ->
 
 def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> None:
     """``x.device.type == "cuda"``, ``x.device == device``; inequality implies nothing."""
-    question = device_values.asked(key)
+    question = device_values.device_query(key)
     if truth and question is not None and device_values.is_device(other_value):
         _place(question, devices.of_tensor(device_values.name_of(other_value)), store)
 

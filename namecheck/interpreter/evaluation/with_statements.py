@@ -117,7 +117,7 @@ class WithStatements:
             if not isinstance(kind_value, Const):
                 through.append(end)
             if kind_value is not None:
-                EarlyExits(frame).put(kind_value, end, end.get(exit_value))
+                EarlyExits(frame).add(kind_value, end, end.get(exit_value))
         return through
 
     def _entered(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> Value:

@@ -109,8 +109,8 @@ class Libraries:
     def keeps_classes(self, decorator: Value) -> bool:
         """Whether it is known what a decorator makes of a class."""
         if isinstance(decorator, External):
-            known = registry.decorator_of(decorator.path) is not None
-            return known or registry.is_transparent(decorator.path)
+            is_modelled = registry.decorator_of(decorator.path) is not None
+            return is_modelled or registry.is_transparent(decorator.path)
         return not isinstance(decorator, Opaque) or decorator.kind == TRANSPARENT
 
     def call_wrapped(self, wrapped: Wrapped, call: Call) -> Value:

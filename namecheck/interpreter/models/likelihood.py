@@ -77,24 +77,26 @@ def likely(
     keywords = [
         (lowered, keyword_values[name]) for name, lowered in lowered_inputs.keywords.items()
     ]
-    given = [*zip(lowered_inputs.args, args, strict=True), *keywords]
+    operands = [*zip(lowered_inputs.args, args, strict=True), *keywords]
     broadcast = rule is not None and traits_of(rule).aligns == "broadcast"
     pairs = [
         pair
-        for name, pair in zip([""] * len(args) + list(keyword_values), given, strict=True)
+        for name, pair in zip([""] * len(args) + list(keyword_values), operands, strict=True)
         if broadcast and name in _OPERANDS
     ]
     fills = any(_is_vague(lowered) for lowered, _ in pairs)
     if fills and not _fills(pairs):
         return None
-    expected = [_likely(lowered, value, store) for lowered, value in given]
-    if not fills and all(one is lowered for one, (lowered, _) in zip(expected, given, strict=True)):
+    expected = [_likely(lowered, value, store) for lowered, value in operands]
+    if not fills and all(
+        one is lowered for one, (lowered, _) in zip(expected, operands, strict=True)
+    ):
         return None
     count = len(args)
     if fills:
         expected = [
             _NEUTRAL if pair in pairs and _is_vague(one) else one
-            for one, pair in zip(expected, given, strict=True)
+            for one, pair in zip(expected, operands, strict=True)
         ]
     return Inputs(expected[:count], dict(zip(keyword_values, expected[count:], strict=True)))
 
@@ -176,11 +178,11 @@ def _likely(lowered: Any, value: Value, store: Store) -> Any:
         size = likely_size(value) if isinstance(value, Opaque) else None
         return UNKNOWN if size is None else size
     if isinstance(lowered, Tensor):
-        known = lowered.likely is None
-        return lowered if known else replace(lowered, dims=lowered.likeliest, likely=None)
+        certain = lowered.likely is None
+        return lowered if certain else replace(lowered, dims=lowered.likeliest, likely=None)
     if isinstance(lowered, Many):
-        known = lowered.each.likely is None
-        return lowered if known else Many(replace(lowered.each, dims=lowered.each.likeliest))
+        certain = lowered.each.likely is None
+        return lowered if certain else Many(replace(lowered.each, dims=lowered.each.likeliest))
     if isinstance(lowered, (tuple, list)):
         items = _items(value, store)
         if len(items) == len(lowered):

@@ -147,8 +147,10 @@ def briefly(
     interpreter = _alone(source, nothing_found, semantics, rows, inferences, None)
     program = Program(interpreter)
     deeply(program.run_briefly)
-    found = [finding for finding in merged_findings(interpreter) if is_of_attributes(finding.code)]
-    return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code)))
+    findings = [
+        finding for finding in merged_findings(interpreter) if is_of_attributes(finding.code)
+    ]
+    return tuple(sorted(findings, key=lambda f: (f.filename, f.span, f.code)))
 
 
 def run(

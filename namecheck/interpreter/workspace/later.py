@@ -131,12 +131,12 @@ class Later:
     ) -> None:
         """Forget the attributes of a class that functions write: ``Tape.current = …``."""
         bound = class_writes.bound
-        written = bound.get(cls.name, _NOTHING) | bound.get("cls", _NOTHING)
+        class_attributes = bound.get(cls.name, _NOTHING) | bound.get("cls", _NOTHING)
         for name in sorted(self.interpreter.scope(class_node).local):
             value: Value | None = store.get((cls.address, name))
             if value is None or isinstance(value, (FunctionValue, Wrapped)):
                 continue
-            if name in written:
+            if name in class_attributes:
                 store.set((cls.address, name), self.interpreter.fresh("written"))
             else:
                 self._fill(value, name in class_writes.filled, store)
@@ -226,7 +226,7 @@ def _updated(
 
 def _changed(node: ast.AST) -> Iterator[ast.AST]:
     """The containers that a node changes."""
-    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del))
-    if written or (isinstance(node, ast.Attribute) and node.attr in CHANGING):
+    is_item_write = isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del))
+    if is_item_write or (isinstance(node, ast.Attribute) and node.attr in CHANGING):
         assert isinstance(node, (ast.Subscript, ast.Attribute))
         yield node.value

@@ -122,8 +122,8 @@ def relevant_definitions(tree: ast.Module, vocabulary: frozenset[str]) -> frozen
     _collect(tree, units)
     naming = [unit for unit in units if unit.words & vocabulary]
     users = _spread(units, vocabulary, lambda unit: unit.words, lambda unit: unit.binds)
-    wanted = frozenset().union(*(unit.words for unit in naming))
-    suppliers = _spread(units, wanted, lambda unit: unit.binds, lambda unit: unit.words)
+    words = frozenset().union(*(unit.words for unit in naming))
+    suppliers = _spread(units, words, lambda unit: unit.binds, lambda unit: unit.words)
     return frozenset(unit.node for unit in (*users, *suppliers))
 
 

@@ -75,8 +75,8 @@ class Statistics:
         for limit, times in statistics.limits.items():
             limits[limit] = limits.get(limit, 0) + times
         for word, loss in statistics.losses.items():
-            known = losses.get(word, Loss(0, loss.filename, loss.line))
-            losses[word] = Loss(known.times + loss.times, known.filename, known.line)
+            earlier = losses.get(word, Loss(0, loss.filename, loss.line))
+            losses[word] = Loss(earlier.times + loss.times, earlier.filename, earlier.line)
         return Statistics(
             self.full + statistics.full,
             self.part + statistics.part,

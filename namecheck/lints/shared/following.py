@@ -27,8 +27,8 @@ def tagged(result: Value, key: str, tag: Hashable | None) -> Value:
     """A result with a tag on its content; unchanged where there is no tag."""
     if tag is None or not isinstance(result, TensorValue):
         return result
-    held = result.initial
-    return replace(result, initial=replace(held, tags=with_tag(held.tags, key, tag)))
+    content = result.initial
+    return replace(result, initial=replace(content, tags=with_tag(content.tags, key, tag)))
 
 
 def keeps_dims(applied: Applied) -> bool:

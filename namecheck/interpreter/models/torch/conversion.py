@@ -51,8 +51,8 @@ _REVISITS: Final = 512
 def promote(opaque: Opaque, store: Store) -> TensorValue:
     """An unknown value as the tensor that it must be."""
     rank: int | None = store.fact(RankOf, opaque.key)
-    known = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
-    return TensorValue(narrowing.tensor_address(opaque), Held(known))
+    tensor = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
+    return TensorValue(narrowing.tensor_address(opaque), Held(tensor))
 
 
 class _Visits:
@@ -92,7 +92,7 @@ def lower(value: Value, store: Store, visits: _Visits | None = None) -> Any:
     if isinstance(value, SliceValue):
         return slice(*(lower(part, store) for part in (value.lower, value.upper, value.step)))
     if isinstance(value, Union) and device_values.is_choice(value):
-        return device_values.chosen(value, store)
+        return device_values.choice_of(value, store)
     return UNKNOWN
 
 

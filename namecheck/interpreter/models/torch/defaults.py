@@ -63,11 +63,11 @@ class TorchDefaults:
         """A tensor as a parameter or a buffer: its module may change its dtype and order."""
         if not isinstance(value, TensorValue):
             return value
-        held = joins.held(value, store)
-        dtype = castable(held.tensor.dtype)
-        tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
+        content = joins.held(value, store)
+        dtype = castable(content.tensor.dtype)
+        tensor = replace(content.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
         tags = with_tag(value.tags, OF_MODULE, True)
-        own = TensorValue(self.interpreter.new_address(), replace(held, tensor=tensor), tags)
+        own = TensorValue(self.interpreter.new_address(), replace(content, tensor=tensor), tags)
         self.interpreter.torch_devices.add_tensor(own)
         return own
 

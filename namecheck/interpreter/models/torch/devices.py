@@ -10,7 +10,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.devices import Device
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.effects.device import asked_for
+from namecheck.effects.device import requested_device
 from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.addresses import LayerTensor
 from namecheck.interpreter.domain.cells import (
@@ -91,17 +91,19 @@ def device(interpreter: Interpreter, call: Call) -> Value:
 
 
 def _of_word(interpreter: Interpreter, word: str, index: Value, call: Call) -> Value:
-    known = index.value if isinstance(index, Const) else UNKNOWN
-    number = known if isinstance(known, int) and not isinstance(known, bool) else None
+    index_value = index.value if isinstance(index, Const) else UNKNOWN
+    number = (
+        index_value if isinstance(index_value, int) and not isinstance(index_value, bool) else None
+    )
     wrong = devices.refusal(word)
-    if wrong is None and isinstance(known, str):
+    if wrong is None and isinstance(index_value, str):
         wrong = devices.spelt_index()
     if wrong is None and number is not None:
         wrong = devices.negative() if number < 0 else devices.twice(word)
     if wrong is not None:
         interpreter.report(wrong, call.node, call.store, call.frame)
         return interpreter.fresh("device")
-    if known is not None and number is None:
+    if index_value is not None and number is None:
         return interpreter.fresh("device")
     name = word if number is None else f"{word}:{number}"
     return Const(Constant("device", name))
@@ -159,7 +161,7 @@ class TorchDevices:
     def _lowered(self, value: Value, store: Store) -> Device:
         if value == NONE:
             return devices.STANDARD_DEVICE
-        return asked_for(self.interpreter.torch.lower(value, store))
+        return requested_device(self.interpreter.torch.lower(value, store))
 
     # Layers
 
@@ -222,8 +224,8 @@ class TorchDevices:
         In a run from another entry point, the module may have been moved in between.
         """
         number = root(frame)
-        known = value if number is not None else self.interpreter.fresh(what)
-        store.write(ModuleAttribute(what, address), NONE, known)
+        content = value if number is not None else self.interpreter.fresh(what)
+        store.write(ModuleAttribute(what, address), NONE, content)
         store.write(ModuleAttributeRun(what, address), NONE, Const(number))
 
     def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:

@@ -173,11 +173,11 @@ def _gradient(interpreter: Interpreter, value: Value, unused: Value, call: Call)
     """The gradient of one input; None where this input may be unused."""
     if not isinstance(value, TensorValue):
         return interpreter.fresh("gradient")
-    held = joins.held(value, call.store)
-    tensor, likely = held.tensor, held.tensor.likely
+    content = joins.held(value, call.store)
+    tensor, likely = content.tensor, content.tensor.likely
     dims = tensor.dims.without_labels()
-    known = Tensor(dims, tensor.dtype, tensor.device, likely=likely and likely.without_labels())
-    gradient = interpreter.torch.tensor(known, held.origins)
+    abstract = Tensor(dims, tensor.dtype, tensor.device, likely=likely and likely.without_labels())
+    gradient = interpreter.torch.tensor(abstract, content.origins)
     if unused == FALSE:
         return gradient
     choices = [Alternative(NONE), Alternative(gradient)]

@@ -152,16 +152,16 @@ def named_children(interpreter: Interpreter, receiver: Value, call: Call) -> Val
 def modules(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.modules()``."""
     walked = [below for _, below in submodules.walk(interpreter, receiver, call.store)]
-    known = [below for below in walked if below is not None]
-    return _listed(interpreter, known if len(known) == len(walked) else None)
+    below_it = [below for below in walked if below is not None]
+    return _listed(interpreter, below_it if len(below_it) == len(walked) else None)
 
 
 @method(TorchModule, "named_modules")
 def named_modules(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.named_modules()``."""
     walked = list(submodules.walk(interpreter, receiver, call.store))
-    known = [TupleValue((name, below)) for name, below in walked if below is not None]
-    return _listed(interpreter, known if len(known) == len(walked) else None)
+    pairs = [TupleValue((name, below)) for name, below in walked if below is not None]
+    return _listed(interpreter, pairs if len(pairs) == len(walked) else None)
 
 
 def _listed(interpreter: Interpreter, item_values: Sequence[Value] | None) -> Value:

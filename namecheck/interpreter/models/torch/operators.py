@@ -440,9 +440,11 @@ class TorchOperators:
 
     def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
         """``x.data = y``: the dtype, device and order of x become unknown."""
-        held = joins.held(tensor_value, store)
-        blank = replace(held.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN)
-        joins.write(tensor_value, store, replace(held, tensor=blank))
+        content = joins.held(tensor_value, store)
+        blank = replace(
+            content.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN
+        )
+        joins.write(tensor_value, store, replace(content, tensor=blank))
 
     def _write(
         self, target: Value, content: Any, before: Mapping[str, Place], node: Node, store: Store
