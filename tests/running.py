@@ -13,12 +13,13 @@ Run: TypeAlias = Callable[..., tuple[int, str, str]]
 """Runs the command; returns its exit code, its output and its errors."""
 
 
-def runner(capsys: pytest.CaptureFixture[str]) -> Run:
-    """What runs the command, its output captured."""
+def runner(capsys: pytest.CaptureFixture[str], *first: str) -> Run:
+    """What runs the command with these `first` arguments, its output captured."""
 
     def command(*argv: str) -> tuple[int, str, str]:
+        capsys.readouterr()
         try:
-            status = main.main(argv)
+            status = main.main([*first, *argv])
         except SystemExit as ended:
             status = int(ended.code or 0)
         out, err = capsys.readouterr()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from namecheck.cli import main
+from tests.running import Run, runner
 
 NAMED: Final = 'import torch\n\nx = torch.rand(2, 3, names=("N", "C"))\n'
 BRINGS: Final = NAMED + 'print(x + torch.rand(3, names=("N",)))\n'
@@ -24,19 +23,17 @@ AMBIGUOUS: Final = (
     "    return a + b\n"
 )
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs ``check`` in a folder of its own on a program, written to a.py."""
     monkeypatch.chdir(tmp_path)
 
+    check = runner(capsys, "check", "--no-cache")
+
     def command(program: str, *flags: str) -> tuple[int, str, str]:
         Path("a.py").write_text(program)
-        status = main.main(["check", "--no-cache", *flags])
-        out, err = capsys.readouterr()
-        return status, out, err
+        return check(*flags)
 
     return command
 

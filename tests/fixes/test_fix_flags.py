@@ -18,6 +18,7 @@ from namecheck import project
 from namecheck.cli import main
 from namecheck.editing.documents import Document
 from namecheck.report.formats import full
+from tests.running import Run, runner
 
 SAFE: Final = """\
 import torch
@@ -31,24 +32,12 @@ UNSAFE: Final = SAFE.replace("x * row", "x.sum('c')")
 GUESSED: Final = SAFE.replace("x * row", "x.sum('C')")
 HOPELESS: Final = SAFE.replace("x * row", "x.sum('K')")
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs ``check`` in a folder of its own, where a.py has a program."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        try:
-            status = main.main(["check", "--no-cache", *argv])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return command
+    return runner(capsys, "check", "--no-cache")
 
 
 def put(text: str, name: str = "a.py") -> Path:
