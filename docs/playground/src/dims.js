@@ -19,6 +19,22 @@ export function chips(dims) {
   return list;
 }
 
+// The same dims with fewer alternatives: those of the same names are one, without other sizes.
+export function merged(dims) {
+  const byNames = new Map();
+  for (const alternative of dims.split(" | ")) {
+    const words = alternative.split(" ").filter(Boolean);
+    const names = words.map((word) => nameOf(word)).join(" ");
+    const same = byNames.get(names) ?? words;
+    byNames.set(names, words.map((word, index) => (word === same[index] ? word : nameOf(word))));
+  }
+  return [...byNames.values()].map((words) => words.join(" ")).join(" | ");
+}
+
+function nameOf(word) {
+  return word.split("=")[0];
+}
+
 function chip(word) {
   const [name, ...size] = word.split("=");
   const named = /^\p{XID_Start}\p{XID_Continue}*$/u.test(name) && name !== "_";

@@ -23,7 +23,7 @@ import {
   WidgetType,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { chips } from "./dims.js";
+import { chips, merged } from "./dims.js";
 
 const setLines = StateEffect.define();
 const setExpressions = StateEffect.define();
@@ -69,7 +69,7 @@ function decorations(effect, ranges) {
 const lineDims = decorations(setLines, (lines, state) => {
   const last = new Map(lines.filter(({ line }) => line <= state.doc.lines).map((l) => [l.line, l]));
   return [...last.values()].map(({ line, dims }) =>
-    Decoration.widget({ widget: new LineDims(dims), side: 1 }).range(state.doc.line(line).to),
+    Decoration.widget({ widget: new LineDims(merged(dims)), side: 1 }).range(state.doc.line(line).to),
   );
 });
 

@@ -38,6 +38,7 @@ const checker = new Checker({
   dims({ dims }) {
     editor.showDims(dims);
     setState("shown");
+    performance.mark("dims");
     keepForOffline();
   },
   failed(message) {

@@ -44,11 +44,11 @@ const program = (page) =>
   page.locator(".cm-content").evaluate((content) => content.cmTile.view.state.doc.toString());
 
 async function edit(page, text) {
+  await page.evaluate(() => performance.clearMarks());
   await page.locator(".cm-content").focus();
   await page.keyboard.press("Control+A");
   await page.keyboard.insertText(text);
-  await page.waitForSelector("body:not([data-state=shown])");
-  await shown(page);
+  await page.waitForFunction(() => performance.getEntriesByName("dims").length);
 }
 
 function fragmentOf(text) {
@@ -113,6 +113,16 @@ test("dims are shown on hover and at the ends of lines", async () => {
   await line.getByText("images", { exact: false }).first().hover({ position: { x: 130, y: 8 } });
   await page.waitForSelector(".hover .dim");
   assert.ok((await page.locator(".hover .dim").count()) >= 1);
+  await context.close();
+});
+
+test("alternatives that have the same names are one at the end of a line", async () => {
+  const context = await newContext();
+  const page = await open(context, "#example=transformer");
+  await shown(page);
+  const line = page.locator(".cm-line", { hasText: "vectors = one_hot.refine_names" });
+  assert.deepEqual(await line.locator(".line-dims .dim").allTextContents(), ["N", "T", "E"]);
+  assert.ok(await page.locator(".silent").isVisible());
   await context.close();
 });
 
