@@ -17,6 +17,7 @@ from tests.docs_site.screens import ROOT
 SITE: Final = ROOT / "docs" / "site"
 _CODES: Final = '"codes/index.md",'
 _API: Final = "docs/site/api.md"
+_CARD: Final = re.compile(r"^(?P<link>- \[[^\]]*\]\([^)]*\)): (?P<first>.)", re.MULTILINE)
 TUTORIAL: Final = "tutorial.md"
 
 
@@ -60,7 +61,16 @@ def _first_page(text: str, *, playground: bool) -> str:
     hero = hero.replace("START", TUTORIAL if _has_tutorial() else "cli.md")
     if not playground:
         hero = re.sub(r' <a class="playground".*?</a>', "", hero)
-    return f"---\ntitle: {title[2:]}\nhide:\n- navigation\n- toc\n---\n\n{hero}\n{rest}"
+    screen, end, rest = rest.partition("</pre>\n")
+    if not end or "\n#" in screen:
+        raise ValueError("docs/index.md has a screen after its first paragraph")
+    head = f"---\ntitle: {title[2:]}\nhide:\n- navigation\n- toc\n---\n"
+    return f'{head}\n<div class="first">\n{hero}{screen}{end}</div>\n{_CARD.sub(_card, rest)}'
+
+
+def _card(item: re.Match[str]) -> str:
+    """A title, and what the page is about on a line of its own."""
+    return f"{item['link']}<br>{item['first'].upper()}"
 
 
 def _has_tutorial() -> bool:
