@@ -21,7 +21,10 @@ from namecheck.project.settings import Settings
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = Path(lints.__path__[0])
 CODES: Final = list(findings.lint_codes(str(FOLDER)))
-ON_REQUEST: Final = {"removed_api": Settings(torch=">=2.13")}
+ON_REQUEST: Final = {
+    "removed_api": Settings(torch=">=2.13"),
+    "stale_shape_comment": Settings(evidence="observed"),
+}
 
 TEXT: Final = '''"""A lint of a test.
 

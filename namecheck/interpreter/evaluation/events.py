@@ -59,11 +59,11 @@ class Applied(NamedTuple):
 class Listener:
     """A listener to the events of one file's analysis; a lint overrides the methods it needs.
 
-    `on_request` says that it listens only if the settings ask for it. Where the code has a
+    `on_request` is what must ask for it; "" where it always listens. Where the code has a
     contradiction as well, its finding is dropped unless it is `independent` of that.
     """
 
-    on_request: ClassVar[bool] = False
+    on_request: ClassVar[str] = ""
     independent: ClassVar[bool] = False
 
     def on_call(self, operator: str, keywords: Iterable[str], node: Node) -> None:

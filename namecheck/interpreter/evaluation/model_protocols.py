@@ -150,6 +150,9 @@ class TorchNN(Protocol):
     def is_module(self, value: Value) -> bool:
         """Whether a value is certainly a module."""
 
+    def kept(self, call: Call) -> Value | None:
+        """The result of an unknown module that keeps the dims of its input, as its name says."""
+
     def run(self, layers: ListValue, call: Call) -> Value:
         """Call the layers of an ``nn.Sequential`` one after the other."""
 

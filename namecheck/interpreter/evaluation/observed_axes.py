@@ -69,7 +69,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
     if value is None:
         return []
     content = joins.held(value, store)
-    dims = _with_places(content.tensor.dims, reading)
+    dims = _with_places(content, reading)
     if dims is None:
         return []
     if _contradicts(interpreter, reading, content, dims, frame):
@@ -103,12 +103,13 @@ def _tensor(
     return value if isinstance(value, TensorValue) else None
 
 
-def _with_places(dims: Dims, reading: Reading) -> Dims | None:
+def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
     """The dims of a tensor with all places that are read; None where there are none.
 
     Of a tensor of unknown rank, a place from the left and one from the right may be one dim: they
     are taken to be two if few dims are read, and all under different words.
     """
+    dims = tensor_content.tensor.dims
     if reading.rank is not None:
         return of_rank(dims, reading.rank)
     if not dims.open:
@@ -126,11 +127,11 @@ def _with_places(dims: Dims, reading: Reading) -> Dims | None:
     if front and back:
         single = len(reading.variables) == 1
         words = [target.id for _, target in reading.variables if target.id.strip("_")]
-        read = [
-            naming.bare(name.name)
-            for name in dims.names
-            if isinstance(name, Axis) and naming.is_observed(name.name)
-        ]
+        # A broadcast, too, gives names to the last dims of a tensor of unknown rank.
+        start = f"{ast.unparse(reading.subject)}.shape["
+        named = [str(naming.word(name)) for name in dims.names if isinstance(name, Axis)]
+        places = tensor_content.origins
+        read = [word for word in named if word in places and places[word].message.startswith(start)]
         if len(read) < dims.min_rank or not set(words).isdisjoint(read):
             return None
         if single and min(front, back) > 1:

@@ -111,10 +111,16 @@ def new_workspace(
 ) -> Workspace:
     """The files of a project, none of them run yet.
 
-    With `removed_api`, NC701 reports uses of the API that torch 2.13 removed.
+    With `removed_api`, NC701 reports uses of the API that torch 2.13 removed. With observed
+    `evidence`, the names that the code itself has are followed.
     """
     table = operators.table() if rows is None else rows
-    chosen = [lint for lint in lints.discovered() if removed_api or not lint.on_request]
+    requests = {""}
+    if removed_api:
+        requests.add("removed_api")
+    if evidence is Evidence.OBSERVED:
+        requests.add("evidence")
+    chosen = [lint for lint in lints.discovered() if lint.on_request in requests]
     return Workspace(files, semantics, table, inferences, recorder, chosen, evidence)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from namecheck.core.dims import Dim, Dims, new_dim
+from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
@@ -140,6 +141,14 @@ class TorchNN:
                 return either
             result = either
         return self.interpreter.fresh("sequence")
+
+    def kept(self, call: Call) -> Value | None:
+        """The result of an unknown module that keeps the dims of its input, as its name says."""
+        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+            return None
+        from namecheck.interpreter.models.torch import observed_modules  # only where asked for
+
+        return observed_modules.kept(self.interpreter, call)
 
     def havoc(self, receiver: Value, store: Store) -> None:
         """Pass a module to unknown code, which may move it."""

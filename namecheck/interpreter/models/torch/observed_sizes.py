@@ -50,8 +50,10 @@ _POSITIONS: Final[Mapping[str, tuple[int, int]]] = {
     "unflatten": (2, 3),
     "broadcast_to": (1, 2),
 }
-_KEYWORDS: Final = frozenset({"size", "sizes", "shape", "split_size", "split_sizes"})
+_OF_ONE: Final = frozenset({"arange", "split"})
+_KEYWORDS: Final = frozenset({"split_size"})
 _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
+_OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
 # The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
 _OF_LAYERS: Final = frozenset(
     {
@@ -84,13 +86,29 @@ def fill(
         words = [word for word in keyword_values if word not in ("pattern", "tensor", "reduction")]
     elif row_key in _POSITIONS:
         first, last = _POSITIONS[row_key]
-        for index in range(first, min(last, len(args))):
+        end = min(last, len(args))
+        for index in range(first, end):
+            if end - first == 1 and _may_be_many(row_key, args[index]):
+                continue
             lowered[index] = _as_size(args[index], lowered[index], store)
-        words = [word for word in keyword_values if word in _KEYWORDS]
+        words = [
+            word
+            for word in keyword_values
+            if word in _KEYWORDS or (word in _OF_SEVERAL and _is_sequence(keyword_values[word]))
+        ]
     else:
         return
     for word in words:
         lowered_keywords[word] = _as_size(keyword_values[word], lowered_keywords[word], store)
+
+
+def _may_be_many(row_key: str, value: Value) -> bool:
+    """Whether the only argument for sizes may be a sequence of them: ``torch.zeros(shape)``."""
+    return isinstance(value, Opaque) and value.kind != "int" and row_key not in _OF_ONE
+
+
+def _is_sequence(value: Value) -> bool:
+    return isinstance(value, (TupleValue, ListValue))
 
 
 def _as_size(value: Value, lowered: Any, store: Store) -> Any:

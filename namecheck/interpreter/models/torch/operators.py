@@ -115,7 +115,7 @@ class TorchOperators:
             if _has_failed(value, store):
                 return self._nothing(operator, args, keyword_values, node, store)
         letters = None
-        if interpreter.context.evidence is Evidence.OBSERVED and "ein" in row_key:
+        if interpreter.context.evidence is Evidence.OBSERVED and "einops." in row_key:
             from namecheck.interpreter.models.torch import observed_letters  # few files use them
 
             letters = observed_letters.of_call(row_key, every)

@@ -1,0 +1,140 @@
+"""A comment says another shape than the value of its line has.
+
+`pooled = x.mean(dim=1)  # (B, T, C)` is read before the code is, and believed. It is reported where
+the value certainly has another rank, its dims in another order, or another literal size than the
+comment at the end of the assignment's line says, and the comment has a word of its dims.
+
+Bad:
+
+    import torch
+
+
+    def pool(x):
+        B, T, C = x.shape
+        return_value = x.mean(dim=1)  # (B, T, C)
+        return return_value
+
+Good:
+
+    import torch
+
+
+    def pool(x):
+        B, T, C = x.shape
+        return_value = x.mean(dim=1)  # (B, C)
+        return return_value
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar, Final
+
+from namecheck.core import names as naming
+from namecheck.core.dims import Dims
+from namecheck.core.findings import Finding
+from namecheck.core.names import Axis
+from namecheck.core.syntax import Source
+from namecheck.core.trees import nodes
+from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.evaluation.events import Applied, Listener
+from namecheck.lints.shared.doubts import Doubts
+
+CODE: Final = "NC604"
+
+# A comment with a list in brackets that nothing is called with: no ``view(B, T)``, no ``x[0, 1]``.
+_LIST: Final = r"(?<![\w.\])])[(\[]([^()\[\]]*)[)\]]"
+_ARROW: Final = r"-+>|=+>|→"
+_WORD: Final = r"[A-Za-z_]\w*|\d+"
+# Words that say that the shape is that of something else, or of some other time.
+_ELSEWHERE: Final = r"(?i)\b(was|before|from|input|instead|expects?|e\.g|or|if|not|than|todo)\b"
+
+
+class Lint(Listener):
+    """Compares the results of assigned expressions with the comments of their lines.
+
+    Source: docs/evidence.md.
+    """
+
+    on_request: ClassVar[str] = "evidence"
+
+    def __init__(self) -> None:
+        self._doubts: Doubts[ast.AST] = Doubts()
+        self._claims: dict[str, dict[ast.AST, Sequence[str]]] = {}
+
+    def on_apply(self, applied: Applied, result: Value) -> Value:
+        """Compare a result with the claim about it."""
+        if not isinstance(result, TensorValue) or not isinstance(applied.node, ast.AST):
+            return result
+        claims = self._claims.get(applied.source.filename)
+        if claims is None:
+            claims = self._claims[applied.source.filename] = dict(_claims(applied.source))
+        claim = claims.get(applied.node)
+        if claim is not None:
+            dims = result.initial.tensor.dims
+            problem = None if dims.open else _problem(claim, dims)
+            if problem is None:
+                self._doubts.excuse(applied.node)
+            elif not applied.silent:
+                message = f"The comment says ({', '.join(claim)}), but {problem}: {dims.show()}."
+                finding = applied.finding(CODE, message, "Correct the comment.", ())
+                self._doubts.add(applied.node, finding)
+        return result
+
+    def findings(self, source: Source) -> Iterable[Finding]:
+        """The comments that no run of their lines agrees with."""
+        return self._doubts.findings()
+
+
+def _claims(source: Source) -> Iterator[tuple[ast.AST, Sequence[str]]]:
+    """The assigned expressions with a comment about a shape at the end of their line."""
+    for node in nodes(source.tree):
+        if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
+            continue
+        if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
+            continue
+        span = source.span(node)
+        rest = source.lines[span.end_line - 1][span.end_column - 1 :].strip()
+        claim = _claim(rest[1:]) if rest.startswith("#") else None
+        if claim is not None:
+            yield node.value, claim
+
+
+def _claim(comment: str) -> Sequence[str] | None:
+    """The words of the only shape in a comment; of several shapes with an arrow, the last one."""
+    last = re.split(_ARROW, comment)[-1]
+    lists = re.findall(_LIST, last)
+    if len(lists) != 1 or re.search(_ELSEWHERE, comment):
+        return None
+    words = [word.strip() for word in lists[0].split(",")]
+    if words and not words[-1]:
+        del words[-1]
+    if not words or any(not re.search(_WORD, word) or " " in word for word in words):
+        return None
+    return words if all(re.fullmatch(r"[\w*/+-]+", word) for word in words) else None
+
+
+def _problem(claim: Sequence[str], dims: Dims) -> str | None:
+    """What is wrong with a claim about the shape of these dims; None where it may be right."""
+    words = [_word(name) for name in dims.names]
+    said = [word.lower() for word in claim]
+    if not set(said) & {word for word in words if word is not None}:
+        return None
+    if len(said) != len(words):
+        return f"the value has {len(words)} dims"
+    for position, (says, word) in enumerate(zip(said, words, strict=True)):
+        size = dims.prefix[position].size
+        if says.isdecimal() and isinstance(size, int) and int(says) != size:
+            return f"dim {position} has the size {size}"
+        if says != word and word in said and says in words:
+            return f"dim {position} is '{naming.word(dims.names[position])}'"
+    return None
+
+
+def _word(name: object) -> str | None:
+    """The word of an axis of its own, in lower case."""
+    if not isinstance(name, Axis) or len(name.factors) > 1 or naming.is_number(name.name):
+        return None
+    return naming.bare(name.name).lower()
