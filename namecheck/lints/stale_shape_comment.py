@@ -35,7 +35,7 @@ from typing import ClassVar, Final
 from namecheck.core import names as naming
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding
-from namecheck.core.names import Axis
+from namecheck.core.names import Axis, Name
 from namecheck.core.syntax import Source
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain.values import TensorValue, Value
@@ -133,8 +133,8 @@ def _problem(claim: Sequence[str], dims: Dims) -> str | None:
     return None
 
 
-def _word(name: object) -> str | None:
+def _word(axis: Name) -> str | None:
     """The word of an axis of its own, in lower case."""
-    if not isinstance(name, Axis) or len(name.factors) > 1 or naming.is_number(name.name):
+    if not isinstance(axis, Axis) or len(axis.factors) > 1 or naming.is_number(axis.name):
         return None
-    return naming.bare(name.name).lower()
+    return naming.bare(axis.name).lower()

@@ -118,14 +118,14 @@ def _tensor(
 
 def _name(
     interpreter: Interpreter,
-    value: TensorValue,
+    tensor_value: TensorValue,
     dims: Dims,
     term: Term,
     node: Node,
     store: Store,
 ) -> None:
     """Write the dims of a tensor, those without a name as the axes of their letters."""
-    content = joins.held(value, store)
+    content = joins.held(tensor_value, store)
     place = interpreter.place(node, "a letter of the pattern here")
     places = dict(content.origins)
     named_dims: list[Dim] = []
@@ -139,7 +139,7 @@ def _name(
         places[letter] = place
     if tuple(named_dims) != content.tensor.dims.prefix or content.tensor.dims.open:
         tensor = replace(content.tensor, dims=Dims(tuple(named_dims)))
-        joins.write(value, store, replace(content, tensor=tensor, origins=places))
+        joins.write(tensor_value, store, replace(content, tensor=tensor, origins=places))
 
 
 def _contradicted(
