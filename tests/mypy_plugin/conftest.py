@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from tests.mypy_plugin.projects import Project, seeded, small
+from tests.sharing import shared
 
 SEED: Final = """\
 import torch
@@ -21,17 +22,20 @@ import namecheck
 """
 
 
-@pytest.fixture(scope="session")
-def torch_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A mypy cache of torch's stubs."""
-    root = tmp_path_factory.mktemp("seed")
+def make_torch_cache(root: Path) -> None:
+    """Fill a folder with a mypy cache of torch's stubs."""
     project = Project(root)
     project.settings("")
     project.write({"seed.py": SEED})
     run = project.mypy("seed.py")
     assert run.code == 0, run.out + run.err
     shutil.rmtree(root / ".mypy_cache" / "namecheck", ignore_errors=True)
-    return root / ".mypy_cache"
+
+
+@pytest.fixture(scope="session")
+def torch_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mypy cache of torch's stubs, the same for all processes."""
+    return shared(tmp_path_factory, "seed", make_torch_cache) / ".mypy_cache"
 
 
 @pytest.fixture
