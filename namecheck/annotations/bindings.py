@@ -15,7 +15,6 @@ repeat in a tensor, so they are not compared there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
@@ -111,8 +110,6 @@ class Bindings:
 
 
 Pair = tuple[Dimension, Dim, int]
-
-_NO_SEVERAL: Final = Several()
 
 
 def bind(

@@ -36,7 +36,6 @@ class Dim:
 
 
 ANY_DIM: Final = Dim()
-UNNAMED: Final = Dim(None)
 
 
 class Elsewhere(enum.Enum):

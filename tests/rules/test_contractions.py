@@ -11,7 +11,8 @@ from namecheck.core.dims import Dim, Dims, axis
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
-from namecheck.operators import Inference, infer
+from namecheck.operators import infer
+from tests.rules.answers import code, names
 
 OPEN = Tensor()
 
@@ -22,17 +23,6 @@ def named(*names: Name, sizes: Any = None) -> Tensor:
 
 def axes(*words: str) -> Tensor:
     return Tensor(Dims(tuple(map(axis, words))))
-
-
-def names(answer: Inference) -> tuple[Name, ...]:
-    assert answer.contradiction is None, answer.contradiction.message
-    assert isinstance(answer.result, Tensor)
-    return answer.result.names
-
-
-def code(answer: Inference) -> str:
-    assert answer.contradiction is not None
-    return answer.contradiction.code
 
 
 def test_the_contracted_names_are_not_compared() -> None:

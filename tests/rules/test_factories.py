@@ -7,23 +7,13 @@ from typing import Any
 import pytest
 
 from namecheck.core.dims import OPEN, Dims
-from namecheck.core.names import UNKNOWN, Name
+from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.operators import Inference, infer
+from namecheck.operators import infer
+from tests.rules.answers import code, names
 
 NC = Tensor(Dims.of("N", "C", sizes=(2, 3)))
-
-
-def names(answer: Inference) -> tuple[Name, ...]:
-    assert answer.contradiction is None, answer.contradiction.message
-    assert isinstance(answer.result, Tensor)
-    return answer.result.names
-
-
-def code(answer: Inference) -> str:
-    assert answer.contradiction is not None
-    return answer.contradiction.code
 
 
 @pytest.mark.parametrize("args", [(2, 3), ((2, 3),), ([2, 3],)])

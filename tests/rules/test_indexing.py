@@ -10,7 +10,8 @@ from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
-from namecheck.operators import Inference, infer
+from namecheck.operators import infer
+from tests.rules.answers import code
 
 NCH = Tensor(Dims.of("N", "C", "H", sizes=(2, 3, 4)))
 N_ANY_W = Tensor(Dims((Dim("N"), Dim("C")), (Dim("W"),), True))
@@ -22,11 +23,6 @@ def brief(index: Any, tensor: Tensor = NCH) -> str:
     assert answer.contradiction is None, answer.contradiction.message
     assert isinstance(answer.result, Tensor)
     return answer.result.dims.brief()
-
-
-def code(answer: Inference) -> str:
-    assert answer.contradiction is not None
-    return answer.contradiction.code
 
 
 @pytest.mark.parametrize(

@@ -8,26 +8,16 @@ from typing import Any
 import pytest
 
 from namecheck.core.dims import Dim, Dims
-from namecheck.core.names import UNKNOWN, Name
+from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, infer
+from tests.rules.answers import code, names
 
 ANY = Tensor()
 NCHW = Tensor(Dims.of("N", "C", "H", "W", sizes=(2, 3, 4, 5)))
 HALF = Tensor(Dims.of("N", None, sizes=(2, 6)))
 N_ANY_W = Tensor(Dims((Dim("N"),), (Dim("W"),), True))
-
-
-def names(answer: Inference) -> tuple[Name, ...]:
-    assert answer.contradiction is None, answer.contradiction.message
-    assert isinstance(answer.result, Tensor)
-    return answer.result.names
-
-
-def code(answer: Inference) -> str:
-    assert answer.contradiction is not None
-    return answer.contradiction.code
 
 
 def brief(answer: Inference) -> str:

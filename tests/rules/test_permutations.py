@@ -5,24 +5,13 @@ from __future__ import annotations
 import pytest
 
 from namecheck.core.dims import Dim, Dims
-from namecheck.core.names import Name
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
-from namecheck.operators import Inference, infer
+from namecheck.operators import infer
+from tests.rules.answers import code, names
 
 NCH = Tensor(Dims.of("N", "C", "H", sizes=(2, 3, 4)))
 OPEN = Tensor(Dims((Dim("N"),), (Dim("H"), Dim("W")), True))
-
-
-def names(answer: Inference) -> tuple[Name, ...]:
-    assert answer.contradiction is None, answer.contradiction.message
-    assert isinstance(answer.result, Tensor)
-    return answer.result.names
-
-
-def code(answer: Inference) -> str:
-    assert answer.contradiction is not None
-    return answer.contradiction.code
 
 
 def test_transpose_moves_names_and_sizes() -> None:
