@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 _PROC: Final = Path("/proc")
 _TICKS: Final = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -21,10 +21,20 @@ _PARENT: Final = 1
 _TIMES: Final = slice(11, 15)
 
 
+_Taken = TypeVar("_Taken")
+
+
 def run(
-    command: Sequence[str], limit: float, input: bytes | None = None, **how: Any
+    command: Sequence[str],
+    limit: float,
+    input: bytes | None = None,
+    servers: Callable[[], Iterable[int]] = tuple,
+    **how: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """`subprocess.run` with captured output; raises `subprocess.TimeoutExpired` at the limit."""
+    """`subprocess.run` with captured output; raises `subprocess.TimeoutExpired` at the limit.
+
+    `servers` are processes that work for the command without being its children.
+    """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
     if input is not None:
         pipes["stdin"] = subprocess.PIPE
@@ -35,12 +45,28 @@ def run(
                 out, err = process.communicate(input, timeout=limit)
                 return subprocess.CompletedProcess(command, process.returncode, out, err)
             except subprocess.TimeoutExpired:
-                input, before, spent = None, spent, processor_time(process.pid)
+                input, before = None, spent
+                spent = sum(max(processor_time(each), 0) for each in (process.pid, *servers()))
                 if not before < spent < limit:
                     _end(process)
                     raise
             except BaseException:
                 _end(process)
+                raise
+
+
+def take(get: Callable[[float], _Taken], process: int, limit: float) -> _Taken:
+    """What a process sends: `get` waits for it, and raises an error after so many seconds.
+
+    The error is raised again only if the process has reached the limit meanwhile.
+    """
+    spent = -1.0
+    while True:
+        try:
+            return get(limit)
+        except Exception:
+            before, spent = spent, processor_time(process)
+            if not before < spent < limit:
                 raise
 
 

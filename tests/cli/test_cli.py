@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -344,9 +343,11 @@ def test_interrupted_from_outside(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
     )
-    time.sleep(1.5)
+    assert command.stdin is not None
+    command.stdin.write(b"#" * (1 << 20))  # returns when all but a part was read: it is running
+    command.stdin.flush()
     command.send_signal(signal.SIGINT)
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=300)
     assert (command.returncode, out, err) == (130, b"", b"\nInterrupted.\n")
 
 

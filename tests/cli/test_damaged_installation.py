@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 import namecheck
+from tests import patience
 
 PROGRAM: Final = (
     'import torch\n\nx = torch.zeros(2, 3, names=("N", "C"))\nprint((x + x).sum("C"))\n'
@@ -32,14 +33,12 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(installation: Path) -> subprocess.CompletedProcess[str]:
     """Runs ``namecheck check --no-cache programs`` with the copy of the package."""
-    return subprocess.run(
+    return patience.run(
         [sys.executable, "-m", "namecheck", "check", "--no-cache", "programs"],
-        capture_output=True,
+        60,
         text=True,
         cwd=installation,
         env={**os.environ, "PYTHONPATH": str(installation)},
-        timeout=60,
-        check=False,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +28,32 @@ def test_a_slow_process_is_waited_for() -> None:
     assert (finished.returncode, finished.stdout) == (0, "y\n")
 
 
+def test_a_client_is_waited_for_while_its_server_works() -> None:
+    """As mypy's daemon does, which is no child of its client."""
+    works = "import time\nend = time.monotonic() + 1.6\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-c", works]) as server:
+        client = [sys.executable, "-c", "import time; time.sleep(1.2)"]
+        with pytest.raises(subprocess.TimeoutExpired):
+            patience.run(client, 0.4)
+        assert patience.run(client, 0.4, servers=lambda: [server.pid]).returncode == 0
+
+
+def test_what_a_slow_process_sends_is_waited_for() -> None:
+    waits: list[float] = []
+
+    def get(limit: float) -> str:
+        waits.append(limit)
+        if len(waits) < 3:
+            sum(range(300_000))
+            raise TimeoutError
+        return "sent"
+
+    assert patience.take(get, os.getpid(), 1e9) == "sent"
+    waits.clear()
+    with pytest.raises(TimeoutError):
+        patience.take(get, os.getpid(), 0)
+
+
 @pytest.mark.parametrize("hanging", ["import time; time.sleep(60)", "sum(iter(int, 1))"])
 def test_a_process_that_hangs_is_ended(tmp_path: Path, hanging: str) -> None:
     file = tmp_path / "process"
@@ -36,7 +63,7 @@ def test_a_process_that_hangs_is_ended(tmp_path: Path, hanging: str) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             patience.run([sys.executable, "-c", program], 1)
     stat = Path("/proc", file.read_text(), "stat")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 100
     while stat.exists() and ") Z " not in stat.read_text():  # its children end with it
         assert time.monotonic() < deadline
         time.sleep(0.05)

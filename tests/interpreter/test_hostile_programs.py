@@ -65,9 +65,9 @@ x = torch.tensor([[1, 2], [3]])
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_that_fails_when_it_runs_is_analysed(line: str) -> None:
     source = syntax.parse(f"import itertools, math, torch\n{line}\n".encode(), "hostile.py")
-    began = time.perf_counter()
+    began = time.process_time()
     analysis.check(source)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -116,11 +116,17 @@ class Project:
         done = patience.run(
             [sys.executable, "-m", *words],
             300,
+            servers=self._servers,
             cwd=self.root,
             env=environment(MYPYPATH=self.stubs),
             text=True,
         )
         return Run(done.returncode, done.stdout, done.stderr)
+
+    def _servers(self) -> Iterator[int]:
+        """The daemon of mypy, which is no child of its client."""
+        with suppress(OSError, ValueError, KeyError):
+            yield json.loads((self.root / ".dmypy.json").read_text())["pid"]
 
     def mypy(self, *words: str) -> Run:
         """Run mypy with JSON output. It must not fail."""

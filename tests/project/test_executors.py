@@ -305,10 +305,10 @@ def test_a_worker_that_is_killed_half_way(
     # Files without an answer from a worker would be checked here; there may be none.
     monkeypatch.setattr(workers, "spread", None)
     with connected(local_cluster.url) as executor:
-        executor._client.wait_for_workers(3, timeout=60)
+        executor._client.wait_for_workers(3, timeout=600)
         assert executor.workers == 3
         assert _check(executor, progress=progress) == expected
         assert killed_at
         assert executor.workers == 2
-    assert local_cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert local_cluster.workers[0].wait(100) == -signal.SIGKILL
     assert not executor.lost

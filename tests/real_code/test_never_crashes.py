@@ -50,18 +50,18 @@ class TooLong(BaseException):
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Raise `TooLong` if the body takes longer."""
+    """Raise `TooLong` if the body takes more processor time."""
 
     def stop(signal_number: int, frame: FrameType | None) -> None:
         raise TooLong
 
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    previous = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 @pytest.mark.parametrize("part", range(PARTS))

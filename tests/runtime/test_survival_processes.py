@@ -12,6 +12,7 @@ from torch import multiprocessing, nn
 from torch.utils.data import DataLoader, TensorDataset, default_collate, default_convert
 
 from namecheck.runtime import runtime
+from tests import patience
 from tests.runtime.datasets import InstallingRows, Rows, Stream, echo
 from tests.runtime.tensors import named, names
 
@@ -90,7 +91,7 @@ def test_a_queue(start: str, installs: bool, back: tuple[str | None, ...]) -> No
     process.start()
     sent = [named("N", "C"), nn.Parameter(named("N", "C")), torch.rand(2, 3)]
     questions.put(sent)
-    attributes, returned = answers.get(timeout=60)
+    attributes, returned = patience.take(lambda limit: answers.get(timeout=limit), process.pid, 60)
     questions.put(None)
     process.join(60)
     assert attributes == [{"_names": ("N", "C")}] * 2 + [{}]
