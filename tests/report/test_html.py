@@ -230,6 +230,24 @@ total(torch.rand(2, 3, names=("N", "C"), dtype=torch.float16, device="cuda"))
     assert "data-o" not in page.one("div", id="L4").all("span", "x")[0].attributes
 
 
+def test_dims_of_several_calls_are_known_if_each_is(report: Report) -> None:
+    program = """\
+import torch
+def f(x): return x.sum()
+def g(x): return x.sum()
+f(torch.rand(2, names=("N",)))
+f(torch.rand(2, names=("C",)))
+g(torch.rand(2, names=("N",)))
+g(torch.rand(2, names=("C",)).reshape(unknown))
+"""
+    page = page_of(report(one=program), "one.py")
+    first, second = (page.one("div", id=f"L{line}") for line in (2, 3))
+    shown = [row.all("span", "x")[1] for row in (first, second)]
+    assert [one.text for one in shown] == ["x", "x"]
+    assert [one.attributes["data-d"] for one in shown] == ["N=2 | C=2", "N=2 | ..."]
+    assert [row.classes for row in (first, second)] == [["l", "full"], ["l", "part"]]
+
+
 def test_coverage_of_functions_and_files(report: Report) -> None:
     program = """\
 from typing import Annotated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Final
 
@@ -50,8 +50,9 @@ class TensorExpression:
 class Coverage:
     """The numbers of tensor expressions with all names known, some, and none.
 
-    An expression counts if it is a tensor in some evaluation; `Statistics` counts those that are
-    one in every evaluation.
+    An expression counts if it is a tensor in some evaluation, and has all names known if it has
+    them in each of these; `Statistics` counts those that are tensors in every evaluation, and joins
+    them.
     """
 
     full: int = 0
@@ -104,11 +105,13 @@ def inspect(recorder: Recorder, source: Source) -> Inspection:
     return Inspection(expressions, tuple(_by_function(expressions, source)))
 
 
-def knowledge_of(tensor: Tensor) -> Knowledge:
-    """How many names of a tensor are known."""
-    if tensor.dims.complete:
+def knowledge_of(evaluated: Sequence[Tensor]) -> Knowledge:
+    """How many names are known of the different tensors that an expression is."""
+    if all(tensor.dims.complete for tensor in evaluated):
         return Knowledge.FULL
-    return Knowledge.NONE if all(name is UNKNOWN for name in tensor.names) else Knowledge.PART
+    names = [name for tensor in evaluated for name in tensor.names]
+    unknown = all(name is UNKNOWN for name in names) and not any(t.dims.complete for t in evaluated)
+    return Knowledge.NONE if unknown else Knowledge.PART
 
 
 def _results(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
@@ -122,12 +125,11 @@ def _results(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
 
 def _expression(evaluations: Record, span: Span, is_result: bool) -> TensorExpression:
     tensors = [value for value in evaluations.seen if isinstance(value, Tensor)]
-    joined = reduce(join, tensors)
     return TensorExpression(
         span,
         tuple(dict.fromkeys(tensor.brief() for tensor in tensors)),
-        tuple(_attributes(joined)),
-        knowledge_of(joined),
+        tuple(_attributes(reduce(join, tensors))),
+        knowledge_of(tensors),
         len(tensors) == len(evaluations.seen) and not evaluations.unknown,
         is_result,
     )
