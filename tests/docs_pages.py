@@ -23,6 +23,7 @@ from namecheck.operators import Operator, table
 from namecheck.operators.row import described
 from namecheck.rules import registry
 from tests.docs_site.screens import with_screens
+from tests.docs_tutorial import tutorial_page
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 
@@ -141,6 +142,7 @@ def help_text(verb: str) -> str:
 
 
 PAGES: Final[dict[str, Callable[[str], str]]] = {
+    "tutorial.md": tutorial_page,
     "codes.md": codes_page,
     "operators.md": operators_page,
     "cli.md": help_page,

@@ -86,7 +86,7 @@ def with_screens(page: str) -> str:
     return _SCREEN.sub(block, page)
 
 
-class _Terminal(io.TextIOWrapper):
+class Terminal(io.TextIOWrapper):
     """An output that the command takes for a terminal, and folds its lines for."""
 
     def isatty(self) -> bool:
@@ -99,7 +99,7 @@ def printed(arguments: Sequence[str], folder: Path, *, colored: bool = False) ->
     It runs in this process: a hundred processes of their own take a minute.
     """
     color = ["--color", "always" if colored else "never"]
-    output = _Terminal(io.BytesIO(), "utf-8", newline="\n")
+    output = Terminal(io.BytesIO(), "utf-8", newline="\n")
     with (
         chdir(folder),
         redirect_stdout(output),
