@@ -277,7 +277,9 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         finalize=_finished,
     )
-    environment.filters.update(counted=counted, prose=_prose, spelled=_spelled, percent=_percent)
+    environment.filters.update(
+        breakable=_breakable, counted=counted, percent=_percent, prose=_prose, spelled=_spelled
+    )
     environment.tests["note"] = is_note
     return environment
 
@@ -304,6 +306,11 @@ def _spelled(text: str) -> Markup:
         parts[-2:] = ["`".join(parts[-2:])]
     spelled = [f"<code>{part}</code>" if n % 2 else part for n, part in enumerate(parts)]
     return Markup("".join(spelled))
+
+
+def _breakable(name: str) -> Markup:
+    """A qualified name, which may go on in the next line after a dot or an underscore."""
+    return Markup(re.sub(r"(?<=[._])(?=[^._])", "<wbr>", escaped(name)))
 
 
 def _percent(coverage: Coverage) -> str:
