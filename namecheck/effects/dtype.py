@@ -174,18 +174,52 @@ def of_result(
 
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
-    for need in effect.needs:
-        needs.check(need, call_operands, defaults)
+    on_meta = _on_meta(call_operands)
+    if not on_meta:
+        for need in effect.needs:
+            needs.check(need, call_operands, defaults)
     if not effect.results:
         return _of_asked(call_operands.arguments)
     if not isinstance(answer, (tuple, list)):
-        return _of_one(effect.results[0], call_operands, defaults, target)
+        return _of_one(effect.results[0], call_operands, defaults, target, on_meta)
     targets = target if isinstance(target, (tuple, list)) else ()
     last = len(effect.results) - 1
     return [
-        _of_one(effect.results[min(place, last)], call_operands, defaults, out)
+        _of_one(
+            effect.results[min(place, last)],
+            _at(place, len(answer), effect.results[0], call_operands),
+            defaults,
+            out,
+            on_meta,
+        )
         for place, (_, out) in enumerate(itertools.zip_longest(answer, targets[: len(answer)]))
     ]
+
+
+def _on_meta(call_operands: Operands) -> bool:
+    """Whether an operand is on the meta device.
+
+    torch computes no elements there, so it has no kernel that could lack a dtype; and whether it
+    makes the other checks of an operator depends on how that is implemented.
+    """
+    for leaves in call_operands.leaves.values():
+        for leaf in leaves:
+            if isinstance(leaf, Tensor) and leaf.device == "meta":
+                return True
+    return False
+
+
+def _at(
+    place: int, count: int, result_dtype: ResultDtype | ChosenDtype, call_operands: Operands
+) -> Operands:
+    """The operands of the result at a place: all, or the one at that place (the word ``each``)."""
+    if isinstance(result_dtype, ChosenDtype) or not result_dtype.word.each:
+        return call_operands
+    leaves = {
+        parameter: parts[place : place + 1] if len(parts) == count else (UNKNOWN,)
+        for parameter, parts in call_operands.leaves.items()
+    }
+    return Operands(call_operands.arguments, leaves, call_operands.single)
 
 
 def _of_one(
@@ -193,14 +227,15 @@ def _of_one(
     call_operands: Operands,
     defaults: Defaults,
     target: Any,
+    on_meta: bool,
 ) -> DType:
     if isinstance(result_dtype, ChosenDtype):
         chosen = result_dtype.results.get(str(call_operands.arguments.get(result_dtype.parameter)))
         if chosen is None:
             return _of_asked(call_operands.arguments)
         result_dtype = chosen
-    out = target.dtype if isinstance(target, Tensor) else UNKNOWN
-    dtype = _dtype(result_dtype, call_operands, defaults, out)
+    out = target.dtype if isinstance(target, Tensor) and not on_meta else UNKNOWN
+    dtype = _dtype(result_dtype, call_operands, defaults, out, on_meta)
     if call_operands.arguments.get("requires_grad") is True:
         refusal = without_gradient(dtype, in_place=target is not None)
         if refusal is not None:
@@ -254,7 +289,11 @@ _CLOSE: Final = 0.85
 
 
 def _dtype(
-    result_dtype: ResultDtype, call_operands: Operands, defaults: Defaults, out_dtype: DType
+    result_dtype: ResultDtype,
+    call_operands: Operands,
+    defaults: Defaults,
+    out_dtype: DType,
+    on_meta: bool,
 ) -> DType:
     """The dtype of one result."""
     asking = _asking(call_operands.arguments) if result_dtype.asks else None
@@ -283,6 +322,7 @@ def _dtype(
         dtypes.possible(defaults.dtype),
         dtypes.possible(out_dtype) or (None,),
         tuple(choices),
+        on_meta,
     )
 
 
@@ -312,6 +352,7 @@ def _evaluated(
     default_dtypes: tuple[str, ...],
     targets: tuple[str | None, ...],
     operand_choices: tuple[tuple[Operand, ...], ...],
+    on_meta: bool,
 ) -> DType:
     def question(default: str, out_dtype: str | None, *combination: Operand) -> str:
         if asked_dtype is None:
@@ -322,11 +363,16 @@ def _evaluated(
             outputs.check(
                 result_dtype.output, common, dtype, out_dtype, asked=asked_dtype is not None
             )
-        if common in result_dtype.lacks:
+        if common in result_dtype.lacks and not on_meta:
             raise _without_kernel(result_dtype.refusal, common)
         return dtype
 
-    return dtypes.each(question, default_dtypes, targets, *operand_choices)
+    try:
+        return dtypes.each(question, default_dtypes, targets, *operand_choices)
+    except Contradiction:
+        if not on_meta:
+            raise
+        return UNKNOWN
 
 
 def _without_kernel(refusal: Message | None, dtype: str) -> Contradiction:

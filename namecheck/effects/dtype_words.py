@@ -36,7 +36,8 @@ class DtypeWord:
 
     `parameters` are those that count where the row names none; `constant` is the dtype of a result
     that does not depend on them; `bare` is whether it needs no operand; `into` is how an output
-    accepts the result (`namecheck.effects.outputs`).
+    accepts the result (`namecheck.effects.outputs`); with `each` several results have the dtypes of
+    the operands at their places.
     """
 
     common: Common
@@ -45,6 +46,7 @@ class DtypeWord:
     constant: str | None = None
     bare: bool = False
     into: str = "same"
+    each: bool = False
 
     def ask(self, default: str, operands: Sequence[Operand]) -> tuple[str, str]:
         """The dtype in which torch computes, and that of the result."""
@@ -253,6 +255,7 @@ _TWO: Final = ("input", "other")
 WORDS: Final[Mapping[str, DtypeWord]] = MappingProxyType(
     {
         "first": DtypeWord(_first, _own, _ONE),
+        "each": DtypeWord(_first, _own, _ONE, each=True),
         "last": DtypeWord(_last, _own, _TWO),
         "promotes": DtypeWord(_promoted, _own, _TWO, into="cast"),
         "floats": DtypeWord(_floating, _own, _TWO, into="cast"),

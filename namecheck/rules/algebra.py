@@ -50,12 +50,22 @@ def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -
 
 @rule(memory="unknown", aligns="matched")
 def kron(input: Tensor, other: Tensor) -> Dims:
-    """Labels of both inputs unified, axes merged; the sizes are multiplied (torch.kron)."""
+    """Labels of both inputs unified, axes merged; the sizes are multiplied (torch.kron).
+
+    A tensor of fewer dims has further dims of size 1 in front.
+    """
     unified = unify(input.dims.sizeless(), other.dims.sizeless())
-    if unified.open or input.dims.rank != other.dims.rank:
+    rank = unified.rank
+    if rank is None or input.dims.rank is None or other.dims.rank is None:
         return unified
-    pairs = zip(unified.prefix, input.dims.prefix, other.dims.prefix, strict=True)
+    outer, inner = (_filled(tensor.dims, rank) for tensor in (input, other))
+    pairs = zip(unified.prefix, outer, inner, strict=True)
     return Dims(tuple(_multiplied(*each) for each in pairs))
+
+
+def _filled(dims: Dims, rank: int) -> tuple[Dim, ...]:
+    """The dims, behind as many of size 1 as are missing."""
+    return (*[Dim(None, 1)] * (rank - len(dims.prefix)), *dims.prefix)
 
 
 def _multiplied(unified: Dim, outer: Dim, inner: Dim) -> Dim:
