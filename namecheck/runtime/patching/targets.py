@@ -74,7 +74,7 @@ _FRESH: Final = frozenset({"names", "out_dim", "outdim"})
 def all_targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
     """Every callable and property to patch, each once."""
     patched_keys: set[tuple[int, str]] = set()
-    for target in (*_of_rows(rows), *_of_python(rows)):
+    for target in (*_of_python(rows), *_of_rows(rows)):
         key = (id(target.owner), target.attribute)
         if key not in patched_keys:
             patched_keys.add(key)
@@ -139,12 +139,15 @@ def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
     keys = python_operators()
     for name, word in (BINARY | COMPARISONS | UNARY).items():
         key = keys[name]
-        row = rows[key]
         forms = [("", key, False)]
         if name in BINARY:
             forms += [("r", key, True), ("i", f"{key}_", False)]
         for letter, operator, reflected in forms:
             attribute = f"__{letter}{word}__"
+            if letter and attribute in rows:
+                continue  # it has a row of its own, for the operands in their order
+            operator = attribute if attribute in rows else operator
+            row = rows.get(attribute, rows[key])
             original = getattr(torch.Tensor, attribute, None)
             if original is not None:
                 form = "i" if letter == "i" else "m"

@@ -75,8 +75,8 @@ def _position(positional: Sequence[tuple[str, str]], name: str) -> int:
 def write(shape: Shape) -> str:
     """The source of the wrapper.
 
-    Its globals are M (MISSING), original, swift (the same for tensors, with a faster call), learn,
-    call, refused, gathered, and a memo for each number of arguments.
+    Its globals are M (MISSING), Tensor, original, swift (the same for tensors, with a faster call),
+    learn, call, refused, gathered, and a memo for each number of arguments.
     """
     head, *rest = shape.names
     parameters = [head, *(["/"] if shape.bound else []), *rest, *shape.rare]
@@ -114,7 +114,14 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
     tensors = [name for name in passed_names if kinds[name] in ("tensor", "either")]
     values = [name for name in passed_names if kinds[name] == "value"]
     passed = ", ".join([head, *passed_names])
-    lines = [f"m{i} = getattr({name}, '_names', M)" for i, name in enumerate(tensors)]
+    lines: list[str] = []
+    if tensors:
+        lines += [
+            "try:",
+            *(f"    m{i} = {_names_of(name)}" for i, name in enumerate(tensors)),
+            "except AttributeError:",  # the shim was uninstalled
+            f"    return gathered({', '.join([*shape.names, *shape.rare])})",
+        ]
     if shape.strict and tensors:
         swiftly = "swift(other, self)" if shape.reflected else "swift(self, other)"
         lines += [
@@ -161,6 +168,13 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
         "return _result",
     ]
     return ["    " * depth + line for line in lines]
+
+
+def _names_of(parameter: str) -> str:
+    """The names of an argument that may be no tensor; ``getattr`` is slow, so most do without."""
+    return (
+        f"{parameter}._names if type({parameter}) is Tensor else getattr({parameter}, '_names', M)"
+    )
 
 
 def _run(shape: Shape, passed_names: Sequence[str]) -> str:

@@ -188,6 +188,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
     space = {
         "__builtins__": vars(builtins),
         "M": MISSING,
+        "Tensor": torch.Tensor,
         "original": site.original,
         "swift": _swift(site),
         **{f"memo{count}": memo for count, memo in enumerate(site.exact_memos)},
@@ -216,11 +217,17 @@ def _swift(site: Site) -> Callable[..., Any]:
     function is used if both take the same arguments in the same order.
     """
     target = site.target
+    if target.attribute in _FUNCTIONS:
+        return _FUNCTIONS[target.attribute]
     if target.form != "m" or (not target.special and isinstance(target.original, FunctionType)):
         return site.original
     function = getattr(torch, target.row.key, None)
     same = "f" in target.row.forms and all(line[:1] != "[" for line in target.row.params)
     return function if same and isinstance(function, BuiltinFunctionType) else site.original
+
+
+# The functions of methods whose rows differ from those of the functions, in the dtypes they refuse.
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"__matmul__": torch.matmul}
 
 
 def _parameters(patched: Target) -> list[Parameter]:
