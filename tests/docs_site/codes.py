@@ -65,6 +65,7 @@ def overview() -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
 def page(code: Code) -> str:
     """The page of a code, as Markdown."""
     return "\n".join(_lines(code)) + "\n"
