@@ -12,9 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from namecheck import project
+from namecheck.core.evidence import Evidence
 from namecheck.core.findings import Code, Kind, register
 from namecheck.core.semantics import Semantics
 from namecheck.fixing import registry as fixes
+from namecheck.project.settings import Settings
 from tests.docs_site import screens
 from tests.fixture_reader import FIXTURES, Pair, pairs
 
@@ -100,13 +103,34 @@ def _lines(code: Code) -> Iterator[str]:
         yield from ("```python", _without_header(pair.ok.text), "```", "", "</details>")
 
 
+@cache
+def _switches(code: Code) -> tuple[str, str]:
+    """The evidence and the semantics with which the bad program has this finding."""
+    for evidence, semantics in (
+        (Evidence.DECLARED, Semantics.NAMECHECK),
+        (Evidence.OBSERVED, Semantics.NAMECHECK),
+        (Evidence.DECLARED, Semantics.NATIVE),
+    ):
+        settings = Settings(semantics=semantics, evidence=evidence.value)
+        result = project.check_text(code.bad.encode(), "bad.py", settings)
+        if code.code in {finding.code for finding in result.findings}:
+            return evidence.value, semantics.value
+    return Evidence.DECLARED.value, Semantics.NAMECHECK.value
+
+
 def _semantics(code: Code) -> str:
-    return f" {Semantics.NATIVE.value}" if code.code == "NC120" else ""
+    _, semantics = _switches(code)
+    return "" if semantics == Semantics.NAMECHECK.value else f" {semantics}"
 
 
 def _arguments(code: Code) -> list[str]:
-    semantics = ["--semantics", Semantics.NATIVE.value] if _semantics(code) else []
-    return ["check", *semantics]
+    evidence, semantics = _switches(code)
+    arguments = ["check"]
+    if evidence != Evidence.DECLARED.value:
+        arguments += ["--evidence", evidence]
+    if semantics != Semantics.NAMECHECK.value:
+        arguments += ["--semantics", semantics]
+    return arguments
 
 
 def _check(code: Code) -> tuple[str, str]:
