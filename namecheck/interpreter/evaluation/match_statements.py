@@ -60,7 +60,7 @@ class Patterns:
             expected = self.interpreter.evaluate(case_pattern.value, store, frame)
             answer = comparisons.equal(value, expected, store)
             if answer is None and isinstance(value, Opaque):
-                shape_tests.learn_equal(value.key, expected, True, store)
+                narrowing.learn_equal(value.key, expected, store)
             return answer
         if isinstance(case_pattern, ast.MatchSingleton):
             return None if isinstance(value, Opaque) else value == Const(case_pattern.value)
@@ -72,8 +72,7 @@ class Patterns:
                 self.interpreter.bind_name(case_pattern.name, value, store, frame.environment)
             return matches
         if isinstance(case_pattern, ast.MatchOr):
-            answers = [self.test(part, value, store, frame) for part in case_pattern.patterns]
-            return True if True in answers else None if None in answers else False
+            return self._any(case_pattern.patterns, value, store, frame)
         if isinstance(case_pattern, ast.MatchSequence):
             return self._sequence(case_pattern.patterns, value, store, frame)
         if isinstance(case_pattern, ast.MatchMapping):
@@ -81,6 +80,21 @@ class Patterns:
         if isinstance(case_pattern, ast.MatchClass):
             return self._class(case_pattern, value, store, frame)
         return None
+
+    def _any(
+        self, patterns: Sequence[ast.pattern], value: Value, store: Store, frame: Frame
+    ) -> bool | None:
+        """Whether a value fits one of several patterns; what each tells holds on its own path."""
+        verdicts: list[bool | None] = []
+        layers: list[Store] = []
+        for pattern in patterns:
+            layer = store.fork()
+            verdicts.append(self.test(pattern, value, layer, frame))
+            if verdicts[-1] is not False:
+                layers.append(layer)
+        if layers:
+            merges.rejoin(store, layers)
+        return True if True in verdicts else None if None in verdicts else False
 
     def _all(self, part_matches: Sequence[bool | None]) -> bool | None:
         return False if False in part_matches else None if None in part_matches else True

@@ -149,6 +149,11 @@ def assume(
     return _refine(interpreter, test, truth, store, frame)
 
 
+def learn_equal(key: Key, value: Value, store: Store) -> None:
+    """Write what follows from an opaque value being equal to another value."""
+    _imply(Key(Operation("Eq", (key, value))), True, store)
+
+
 def _imply(key: Key, truth: bool, store: Store) -> None:
     """The facts about an opaque value that was compared with constants."""
     match key.provenance:
