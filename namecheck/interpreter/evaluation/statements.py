@@ -26,7 +26,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import guards, narrowing, python_operators
+from namecheck.interpreter.evaluation import guards, narrowing, python_operators, targets
 from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -190,6 +190,8 @@ class Statements:
             for target in assignment.targets:
                 self.interpreter.bind(target, choice, layer, frame)
 
+        if any(isinstance(target, (ast.Tuple, ast.List)) for target in assignment.targets):
+            value = targets.unpackable(value, store)
         return self._split(value, store, write)
 
     def _annotated(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:

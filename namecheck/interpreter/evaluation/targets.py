@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import OPEN
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -14,6 +16,9 @@ from namecheck.interpreter.domain.values import (
     ListValue,
     Opaque,
     Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
     Value,
 )
 from namecheck.interpreter.evaluation.frames import Frame
@@ -85,6 +90,8 @@ class Targets:
         )
         count = len(target_nodes.elts)
         if isinstance(content, Repeated):
+            if isinstance(value, TensorValue) and isinstance(content.each, TensorValue):
+                content = Repeated(self._likely_row(content.each, store))
             for element in target_nodes.elts:
                 each: Value = ListValue(self.interpreter.new_address(), content)
                 if not isinstance(element, ast.Starred):
@@ -108,6 +115,29 @@ class Targets:
         ]
         for element, item in zip(target_nodes.elts, pieces, strict=True):
             self.bind(element, item, store, frame)
+
+    def _likely_row(self, tensor_value: TensorValue, store: Store) -> TensorValue:
+        """A row of a tensor that is unpacked, and whose first dim has an unknown size.
+
+        The number of rows is certain to whoever wrote this; more often than not the value is
+        another one here, a tuple on the path that is meant. So the dims of a row are likely.
+        """
+        tensor = joins.held(tensor_value, store).tensor
+        likely = replace(tensor, dims=OPEN, likely=tensor.likeliest)
+        return self.interpreter.torch.tensor(likely)
+
+
+def unpackable(union: Union, store: Store) -> Union:
+    """The alternatives that an unpacking is meant for: tuples, where there are some.
+
+    A function that returns a tensor or a tuple of tensors is unpacked by callers that know which;
+    no caller unpacks a tensor by its first dim then.
+    """
+    kept = [choice for choice in union.alternatives if store.allows(choice.facts)]
+    tuples = [choice for choice in kept if not isinstance(choice.value, TensorValue)]
+    if any(isinstance(choice.value, TupleValue) for choice in tuples):
+        return Union(tuple(tuples))
+    return union
 
 
 def _annotation_of(name: str) -> str:
