@@ -47,7 +47,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import circumstances, shape_tests
+from namecheck.interpreter.evaluation import circumstances, layer_choices, shape_tests
 from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.havoc import is_stranger
@@ -119,13 +119,11 @@ class Calls:
         # A choice of devices is one argument: it makes no alternatives.
         whole = {n: v for n, v in enumerate(many) if _stays_whole(function, v)}
         apart = [NONE if n in whole else value for n, value in enumerate(many)]
-        return self.interpreter.spread(
-            store,
-            apart,
-            lambda layer, values: apply(
-                layer, [whole.get(n, value) for n, value in enumerate(values)]
-            ),
-        )
+
+        def chosen(layer: Store, values: list[Value]) -> Value:
+            return apply(layer, [whole.get(n, value) for n, value in enumerate(values)])
+
+        return layer_choices.spread(self.interpreter, function, store, apart, call_node, chosen)
 
     def arguments(self, call_node: ast.Call, store: Store, frame: Frame) -> Arguments:
         """Evaluate the arguments of a call; starred ones are unpacked."""
@@ -201,9 +199,12 @@ class Calls:
         if isinstance(callee, BuiltinMethod):
             return self.interpreter.methods.call(callee.receiver, callee.name, call)
         if isinstance(callee, Union):
-            return self.interpreter.spread(
+            return layer_choices.spread(
+                self.interpreter,
+                callee,
                 call.store,
                 [callee],
+                call.node,
                 lambda layer, values: self.call(
                     values[0], Call(call.arguments, call.node, layer, call.frame)
                 ),

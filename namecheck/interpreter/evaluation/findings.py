@@ -57,13 +57,14 @@ class Findings:
     """The sink of findings, each once for its place and code.
 
     `names` has the names that each finding is about; a note has none. While `silent` is not 0 the
-    sink ignores findings.
+    sink ignores findings. `additions` counts how often a finding was added, equal ones each time.
     """
 
     entries: dict[Key, Finding] = field(default_factory=dict)
     names: dict[Key, frozenset[str]] = field(default_factory=dict)
     silent: int = 0
     judged: Judged = field(default_factory=lambda: Judged())
+    additions: int = 0
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
@@ -88,11 +89,20 @@ class Findings:
         finally:
             self.silent = outer
 
+    def drop(self, count: int, filename: str, span: Span) -> None:
+        """Remove the findings at a place that came after the first `count` ones."""
+        for key in list(self.entries)[count:]:
+            if key[:2] == (filename, span):
+                del self.entries[key]
+                self.names.pop(key, None)
+                self.judged.failed.pop(key, None)
+
     def add(self, finding: Finding, about: frozenset[str], site: Site | None = None) -> None:
         """Add a finding; the first one of its place and code is kept.
 
         One that only the names of the code itself tell is made at a `site`.
         """
+        self.additions += 1
         key = finding.filename, finding.span, finding.code
         self.judged.failed.setdefault(key, set()).add(site or (0, ast.Pass()))
         self.entries.setdefault(key, finding)

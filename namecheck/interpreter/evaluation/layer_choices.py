@@ -1,0 +1,51 @@
+"""Calls of a layer that is one of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Instance, TorchModule, Union, Value
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+
+def spread(
+    interpreter: Interpreter,
+    callee: Value,
+    store: Store,
+    choices: Sequence[Value],
+    node: Node,
+    apply: Callable[[Store, list[Value]], Value],
+) -> Value:
+    """Call each alternative of a callee, with each combination of the alternatives of arguments.
+
+    Where a constructor has chosen between layers, its choice fits the arguments for reasons that
+    may be out of sight here: if one of the layers takes them, nothing is held against the others
+    at this call. What is wrong in a body of theirs remains.
+    """
+    if not _is_choice_of_layers(callee):
+        return interpreter.spread(store, choices, apply)
+    findings = interpreter.findings
+    before = len(findings.entries)
+    fits = False
+
+    def attempt(layer: Store, values: list[Value]) -> Value:
+        nonlocal fits
+        additions = findings.additions
+        result = apply(layer, values)
+        fits |= findings.additions == additions
+        return result
+
+    result = interpreter.spread(store, choices, attempt)
+    if fits:
+        source = interpreter.source
+        findings.drop(before, source.filename, source.span(node))
+    return result
+
+
+def _is_choice_of_layers(callee: Value) -> bool:
+    layers = (TorchModule, Instance)
+    return isinstance(callee, Union) and all(
+        isinstance(choice.value, layers) for choice in callee.alternatives
+    )
