@@ -293,15 +293,19 @@ class Declarations:
         environment = entered.environment
         instance, node = environment.receiver, environment.scope
         outer = environment.enclosing.scope if environment.enclosing else node
-        inside = around = frozenset[str]()
+        inside = around = shared = frozenset[str]()
         if isinstance(instance, Instance) and isinstance(node, FUNCTIONS):
             inside = self.of(environment).axes(node)
+            # A word of the result alone may have another meaning than it has in the constructor.
+            parameters = self.of(environment).signature(node).parameters.values()
+            shared = shared.union(*(axes_of(each.declared) for each in parameters))
             around = around.union(*map(self._words_of, self._classes(instance)))
         elif isinstance(outer, FUNCTIONS):
             inside, around = (self._signed(environment, each) for each in (node, outer))
+            shared = inside
         sides = [set(re.findall(r"\w+", name)) for name in contradiction.names]
         lone = [axis for side in sides for axis in side & (inside - around)]
-        others = [axis for side in sides for axis in side & (around - inside)]
+        others = [axis for side in sides for axis in side & (around - shared)]
         pairs = [{one, other} for one in lone for other in others]
         return bool(pairs) and not any(
             pair <= {word(name) for name in dims.names}
