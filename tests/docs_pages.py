@@ -1,6 +1,7 @@
 """The pages under docs/ that are generated from data: ``python -m tests.docs_pages`` writes them.
 
-The register of codes generates codes.md, the table of operators generates operators.md. In cli.md
+The register of codes generates codes.md, the table of operators generates operators.md, the
+verdicts of the survey generate the tables of real_code.md. In cli.md
 the table of verbs and the help texts under ``<!-- help: VERB -->`` are generated: a section for
 each verb, which keeps the text that follows its help. On any page the block of text under
 ``<!-- screen: COMMAND -->`` is what the command prints (tests/docs_site/screens.py).
@@ -24,6 +25,7 @@ from namecheck.operators.row import described
 from namecheck.rules import registry
 from tests.docs_site.screens import with_screens
 from tests.docs_tutorial import tutorial_page
+from tests.real_code.page import real_code_page
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 
@@ -146,6 +148,7 @@ PAGES: Final[dict[str, Callable[[str], str]]] = {
     "codes.md": codes_page,
     "operators.md": operators_page,
     "cli.md": help_page,
+    "real_code.md": real_code_page,
 }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from namecheck.core import syntax
+from namecheck.core.findings import Kind, register
 from tests.real_code import outcomes
 from tests.real_code.archives import ArchiveError, download, stored_archive, unpack, version_of
 from tests.real_code.limits import Ended, Limits, run_limited
@@ -23,9 +24,6 @@ _FORMAT: Final = ("--output-format", "concise")
 _LINE: Final = re.compile(
     r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<code>NC\d{3}) [a-z-]+: (?P<message>.*)"
 )
-_FILE_CODES: Final = "NC009"
-"""The last code of those about files that could not be checked."""
-
 _INTERNAL: Final = "NC005"
 _LONGEST_REPORT: Final = 4_000
 
@@ -84,14 +82,25 @@ def check_package(requirement: str, plan: Plan) -> Outcome:
         wall_seconds=round(ended.wall_seconds, 1),
         mebibytes=round(ended.mebibytes, 1),
         code=ended.code,
-        findings=tuple(place for place in findings if place.code > _FILE_CODES),
+        findings=tuple(place for place in findings if _is_judgement(place)),
         faults=tuple(_faults(ended, findings)),
         unjudged=(
-            *(str(place) for place in findings if place.code < _INTERNAL),
+            *(str(place) for place in findings if _is_limit(place)),
             *(f"{path}: a link, or outside the archive" for path in unpacked.refused),
         ),
         statistics=statistics,
     )
+
+
+def _is_judgement(place: Place) -> bool:
+    """Whether a finding says that code is wrong."""
+    code = register().get(place.code)  # another checkout may have other codes
+    return code is None or code.kind in (Kind.FINDING, Kind.LINT)
+
+
+def _is_limit(place: Place) -> bool:
+    """Whether a finding says that code was not judged, for another reason than a fault."""
+    return not _is_judgement(place) and place.code != _INTERNAL
 
 
 def _torch_lines(folder: Path) -> Iterator[int]:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Final
 
 from namecheck.project.cluster import ClusterError, connected
-from tests.real_code import comparison, outcomes, verdicts
+from tests.real_code import comparison, outcomes, projects, verdicts
 from tests.real_code.limits import Limits
-from tests.real_code.outcomes import Journal, Outcome
+from tests.real_code.outcomes import Journal, Outcome, Place
 from tests.real_code.package_check import Plan, check_package
 from tests.real_code.verdicts import Verdicts
 
@@ -77,6 +77,8 @@ def summary(results: Sequence[Outcome], judged: Verdicts) -> Iterator[str]:
         for outcome, place in findings
     )
     yield ", ".join([f"{len(findings)} findings", *(f"{n} {word}" for word, n in words.items())])
+    for outcome, place in unread(results, judged):
+        yield f"  {outcome.package} {outcome.version} {place}"
     yield "the slowest, in lines a second:"
     slowest = sorted((o for o in checked if o.lines), key=lambda outcome: outcome.rate)
     for outcome in slowest[:_SLOWEST]:
@@ -92,10 +94,24 @@ def summary(results: Sequence[Outcome], judged: Verdicts) -> Iterator[str]:
             yield f"    {fault.strip().splitlines()[-1]}"
 
 
+def unread(results: Iterable[Outcome], judged: Verdicts) -> Iterator[tuple[Outcome, Place]]:
+    """The findings without a verdict, and those that were corrected and are back."""
+    for outcome in results:
+        for place in outcome.findings:
+            verdict = judged.on(outcome.package, outcome.version, place)
+            if verdict is None or not verdict.reported:
+                yield outcome, place
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a survey; 1 if namecheck failed on a package, or if a comparison has differences."""
+    """Run a survey; 1 if namecheck failed on a package, or if a finding has no verdict.
+
+    A comparison ends with 1 if there are differences, whether they have verdicts or not.
+    """
     options = _parser().parse_args(arguments)
     packages = list(options.packages)
+    if options.part is not None:
+        packages += [p.requirement for p in projects.stored() if p.part == options.part]
     if options.names is not None:
         packages += package_names(options.names.read_text("utf-8"))
     options.archives.mkdir(parents=True, exist_ok=True)
@@ -114,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line)
     failed = any(outcome.failed for outcome in results)
     if options.compare is None:
-        return int(failed)
+        return int(failed or any(unread(results, judged)))
     other = options.compare
     if other.is_dir():
         other_plan = replace(plan, checkout=other.resolve(), commit=commit_of(other), offline=True)
@@ -164,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     limits = Limits()
     parser.add_argument("packages", metavar="PACKAGE", nargs="*", help="NAME or NAME==VERSION")
     parser.add_argument("--from", dest="names", metavar="FILE", type=Path, help="a list of names")
+    parser.add_argument("--part", choices=projects.PARTS, help="the projects of a set")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the outcomes")
     parser.add_argument(
         "--archives",

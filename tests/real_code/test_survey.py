@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from tests.real_code import comparison, outcomes, survey, verdicts
+from tests.real_code import comparison, outcomes, projects, survey, verdicts
 from tests.real_code.archives import (
     REQUIREMENT,
     ArchiveError,
@@ -106,6 +106,14 @@ def test_files_that_do_not_parse_are_not_judged(archives: Path) -> None:
     assert outcome.findings == ()
     assert [line.split(":")[0] for line in outcome.unjudged] == ["torn.py"]
     assert not outcome.failed
+
+
+def test_notes_are_no_findings(tmp_path: Path, archives: Path) -> None:
+    line = "some/model.py:4:5: NC091 not-judged: 'run' is not judged to its end"
+    checkout = checkout_of(tmp_path, f"print({line!r})")
+    outcome = check_package("some-names", plan_for(archives, checkout))
+    assert outcome.findings == ()
+    assert outcome.unjudged == (line.replace(" not-judged:", ""),)
 
 
 def test_a_package_without_an_archive(archives: Path) -> None:
@@ -365,10 +373,72 @@ def test_the_verdicts() -> None:
 
 
 def test_a_summary_counts_verdicts() -> None:
-    verdict = verdicts.Verdict("a_b", "1", "a.py", 1, "NC101", "false", "two names of one dim")
+    verdict = verdicts.Verdict(
+        "a_b", "1", "a.py", 1, "NC101", "false", "two names of one dim", reported=True, first=True
+    )
     places = (Place("a.py", 1, 1, "NC101", ""), Place("a.py", 2, 1, "NC101", ""))
     outcome = Outcome("A-b==1", outcomes.FINISHED, "1", lines=10, seconds=2.0, findings=places)
     lines = list(survey.summary([outcome], verdicts.Verdicts([verdict])))
     assert "2 findings, 1 false, 1 not judged" in lines
+    assert "  A-b==1 1 a.py:2:1: NC101 " in lines
     assert lines[0] == "1 packages: 1 finished"
     assert lines[-1] == "0 failures"
+
+
+def test_a_finding_without_a_verdict_fails_the_survey(tmp_path: Path, archives: Path) -> None:
+    arguments = ["some-names", "--offline", "--archives", str(archives)]
+    assert survey.main([*arguments, "--out", str(tmp_path / "results.jsonl")]) == 1
+    wheel(archives, "no-names", {"some.py": "import torch\n"})
+    arguments[0] = "no-names"
+    assert survey.main([*arguments, "--out", str(tmp_path / "others.jsonl")]) == 0
+
+
+def test_a_finding_that_was_corrected_needs_a_verdict_again() -> None:
+    verdict = verdicts.Verdict(
+        "a", "1", "a.py", 1, "NC101", "false", "two names", reported=False, first=True
+    )
+    place = Place("a.py", 1, 1, "NC101", "")
+    outcome = Outcome("a", outcomes.FINISHED, "1", findings=(place,))
+    assert list(survey.unread([outcome], verdicts.Verdicts([verdict]))) == [(outcome, place)]
+
+
+def test_the_projects() -> None:
+    stored = projects.stored()
+    assert [p.package for p in stored] == sorted({normalised(p.package) for p in stored})
+    assert {p.part for p in stored} <= set(projects.PARTS)
+    assert {p.dims for p in stored} <= set(projects.ANNOTATIONS)
+    assert all(REQUIREMENT.fullmatch(p.requirement) for p in stored)
+
+
+def test_every_finding_in_the_projects_has_a_verdict() -> None:
+    assert list(projects.faults(projects.stored(), verdicts.stored())) == []
+
+
+def test_an_unread_finding_is_not_recorded() -> None:
+    project = projects.Project("a", "1", "none", projects.TRAINING)
+    place = Place("a.py", 3, 1, "NC101", "two names")
+    results = {"a": Outcome("a", outcomes.FINISHED, "1", lines=9, findings=(place,))}
+    with pytest.raises(ValueError, match=r"a: no verdict on a\.py:3:1: NC101"):
+        list(projects.updated([project], results, verdicts.Verdicts([])))
+    verdict = verdicts.Verdict(
+        "a", "1", "a.py", 3, "NC101", "true", "two names", reported=True, first=True
+    )
+    [checked] = projects.updated([project], results, verdicts.Verdicts([verdict]))
+    assert (checked.end, checked.lines, checked.findings) == (outcomes.FINISHED, 9, 1)
+    other = {"a": replace(results["a"], version="2")}
+    assert list(projects.updated([project], other, verdicts.Verdicts([]))) == [project]
+
+
+def test_projects_and_verdicts_that_contradict_each_other() -> None:
+    looked = projects.Project("a", "1", "none", projects.TRAINING, looked="2026-11-23", findings=2)
+    verdict = verdicts.Verdict(
+        "a", "1", "a.py", 3, "NC101", "true", "two names", reported=True, first=True
+    )
+    stranger = replace(verdict, package="b")
+    assert list(projects.faults([looked], [verdict, stranger])) == [
+        "b 1 has a verdict, and is no project",
+        "a: 2 findings, 1 verdicts on reported findings",
+    ]
+    assert list(projects.faults([replace(looked, looked="", findings=1)], [verdict])) == [
+        "a has a verdict, and was never looked at"
+    ]

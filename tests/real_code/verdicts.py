@@ -2,7 +2,8 @@
 
 `verdicts.jsonl` has one object a line: the package with its version, the place and the code of the
 finding, the verdict (true: the code contradicts its own declaration; false: a defect of namecheck;
-unsure) and the reason.
+unsure) and the reason; whether it is still reported, and whether it was reported when the project
+was looked at for the first time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ WORDS: Final = ("true", "false", "unsure")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one finding."""
+    """The verdict on one finding.
+
+    `reported` is False once namecheck is corrected; `first` tells whether the finding was there
+    when the project was met for the first time, so that it counts for the precision on new code.
+    """
 
     package: str
     version: str
@@ -30,20 +35,27 @@ class Verdict:
     code: str
     verdict: str
     why: str
+    reported: bool
+    first: bool
 
 
 class Verdicts:
     """All verdicts, by the finding that they are about."""
 
     def __init__(self, verdicts: list[Verdict]) -> None:
-        self._words = {
-            (normalised(v.package), v.version, v.file, v.line, v.code): v.verdict for v in verdicts
+        self._verdicts = {
+            (normalised(v.package), v.version, v.file, v.line, v.code): v for v in verdicts
         }
 
     def of(self, package: str, version: str, place: Place) -> str | None:
-        """The verdict on a finding: a word of `WORDS`, None if nobody has judged it."""
+        """The word of the verdict on a finding, None if nobody has read it."""
+        verdict = self.on(package, version, place)
+        return verdict.verdict if verdict else None
+
+    def on(self, package: str, version: str, place: Place) -> Verdict | None:
+        """The verdict on a finding, None if nobody has read it."""
         name = normalised(package.partition("==")[0])
-        return self._words.get((name, version, place.file, place.line, place.code))
+        return self._verdicts.get((name, version, place.file, place.line, place.code))
 
 
 def stored() -> list[Verdict]:

@@ -1,0 +1,90 @@
+"""The tables of docs/real_code.md, made from the projects and the verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from tests.real_code import projects, verdicts
+from tests.real_code.projects import CHECK, TRAINING, Project
+from tests.real_code.verdicts import Verdict
+
+_BEGIN: Final = "## Precision\n"
+_END: Final = "## False findings, corrected earlier\n"
+_SETS: Final = {TRAINING: "training", CHECK: "check set"}
+_DIMS: Final = {"none": ""}
+
+
+def real_code_page(page: str) -> str:
+    """real_code.md: the page with the tables as the data have them."""
+    tables = "\n".join(_tables(projects.stored(), verdicts.stored()))
+    return page[: page.index(_BEGIN)] + tables + "\n\n" + page[page.index(_END) :]
+
+
+def _tables(all_projects: Sequence[Project], judged: Sequence[Verdict]) -> Iterator[str]:
+    yield from (_BEGIN, "Findings in projects that namecheck met for the first time:", "")
+    yield "| set | projects read | findings | true | false | unsure | true of those decided |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for part in projects.PARTS:
+        yield _precision(part, all_projects, judged)
+    unread = sum(not project.looked for project in all_projects)
+    yield ""
+    yield (
+        f"{len(all_projects)} projects; the findings in {unread} are not read yet. The others "
+        "were read before the verdicts told which finding came first."
+    )
+    yield from ("", "## Projects", "", *_project_rows(all_projects, judged))
+    yield from ("", "## Findings", "", *_finding_rows(v for v in judged if v.reported))
+    yield from ("", "## False findings, corrected", "")
+    yield from _finding_rows(v for v in judged if not v.reported)
+
+
+def _precision(part: str, all_projects: Sequence[Project], judged: Sequence[Verdict]) -> str:
+    """The verdicts on what was reported when the projects of a set were first read."""
+    members = {p.package for p in all_projects if p.part == part and p.first and p.looked}
+    words = Counter(v.verdict for v in judged if v.first and v.package in members)
+    decided = words["true"] + words["false"]
+    share = f"{words['true'] / decided:.0%}" if decided else ""
+    numbers = (len(members), words.total(), *(words[word] for word in verdicts.WORDS))
+    return f"| {_SETS[part]} | {' | '.join(map(str, numbers))} | {share} |"
+
+
+def _project_rows(all_projects: Sequence[Project], judged: Sequence[Verdict]) -> Iterator[str]:
+    yield "| project | dims stated by | lines | expressions known in full | set | read | findings |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    counts = Counter((v.package, v.verdict) for v in judged if v.reported)
+    for project in sorted(all_projects, key=lambda project: project.package):
+        share = f"{project.known / project.expressions:.0%}" if project.expressions else ""
+        findings = [
+            f"{counts[project.package, word]} {word}"
+            for word in verdicts.WORDS
+            if counts[project.package, word]
+        ]
+        cells = (
+            f"{project.package} {project.version}",
+            _DIMS.get(project.dims, project.dims),
+            f"{project.lines:,}" if project.lines else "",
+            share,
+            _SETS[project.part],
+            project.looked or "not yet",
+            ", ".join(findings) or ("none" if project.looked else ""),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _finding_rows(judged: Iterable[Verdict]) -> Iterator[str]:
+    yield "| project | place | finding | verdict |"
+    yield "| --- | --- | --- | --- |"
+    for name, group in groupby(judged, key=lambda verdict: verdict.package):
+        title = name
+        for verdict in group:
+            place = f"`{_short(verdict.file)}:{verdict.line}`"
+            yield f"| {title} | {place} | {verdict.code} | {verdict.verdict}: {verdict.why} |"
+            title = ""
+
+
+def _short(file: str) -> str:
+    """A path without the folder of the package."""
+    return file.partition("/")[2] or file
