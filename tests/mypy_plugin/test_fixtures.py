@@ -1,7 +1,12 @@
-"""For all fixture programs at once mypy reports exactly the findings of ``namecheck check``."""
+"""For many fixture programs at once mypy reports exactly the findings of ``namecheck check``.
+
+Every day these are half of the pairs of programs; with ``NAMECHECK_ALL_FILES=1`` in the environment
+all of them.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from tests.mypy_plugin.projects import ROOT, Project
@@ -11,13 +16,19 @@ FOLDERS: Final = ("annotated", "natural", "programs")
 LENIENT: Final = ("--no-strict-optional", "--ignore-missing-imports", "--check-untyped-defs")
 
 
-def test_all_fixtures(project: Project) -> None:
+ONE_IN: Final = 1 if os.environ.get("NAMECHECK_ALL_FILES") else 2
+
+
+def test_fixtures(project: Project) -> None:
     for folder in FOLDERS:
         project.write({f"{folder}/__init__.py": ""})
-        for path in sorted((ROOT / "fixtures" / folder).glob("*.py")):
-            module = path.name.removesuffix(".py").replace(".", "_").replace("-", "_")
-            project.write({f"{folder}/{module}.py": path.read_text("utf-8")})
+        paths = sorted((ROOT / "fixtures" / folder).glob("*.py"))
+        stems = sorted({path.name.partition(".")[0] for path in paths})[::ONE_IN]
+        for path in paths:
+            if path.name.partition(".")[0] in stems:
+                module = path.name.removesuffix(".py").replace(".", "_").replace("-", "_")
+                project.write({f"{folder}/{module}.py": path.read_text("utf-8")})
     project.write({"tour.py": (ROOT / "fixtures" / "tour.py").read_text("utf-8")})
     told = project.mypy(*LENIENT, ".").told
-    assert len(told) > 600
+    assert len(told) > 600 // ONE_IN
     assert told == project.namecheck(".")

@@ -47,12 +47,14 @@ def total(batch: Batch) -> None:
 """
 
 
-def test_a_fault_is_one_note(project: Project) -> None:
-    project.write(CHAIN)
-    project.write({"lib.py": CHAIN["lib.py"] + "\n\nx: int = 'a'\nreveal_type(make().names)\n"})
-    project.write({"conf_faulty.py": FAULTY})
-    project.write({"pyproject.toml": SETTINGS.replace("namecheck_mypy", "conf_faulty.py")})
-    run = project.run("mypy", "lib.py", "middle.py", "top.py")
+def test_a_fault_is_one_note(small_project: Project) -> None:
+    small_project.write(CHAIN)
+    small_project.write(
+        {"lib.py": CHAIN["lib.py"] + "\n\nx: int = 'a'\nreveal_type(make().names)\n"}
+    )
+    small_project.write({"conf_faulty.py": FAULTY})
+    small_project.write({"pyproject.toml": SETTINGS.replace("namecheck_mypy", "conf_faulty.py")})
+    run = small_project.run("mypy", "lib.py", "middle.py", "top.py")
     assert run.code == 1, run.out + run.err
     assert "INTERNAL" not in run.out + run.err
     assert "lib.py:9: error: Incompatible types in assignment" in run.out
@@ -71,12 +73,12 @@ def test_another_version_is_said_once(capsys: pytest.CaptureFixture[str]) -> Non
     assert told.count("\n") == 1
 
 
-def test_beside_other_plugins(project: Project) -> None:
+def test_beside_other_plugins(small_project: Project) -> None:
     plugins = '["pydantic.mypy", "numpy.typing.mypy_plugin", "namecheck_mypy"]'
-    project.write({"pyproject.toml": SETTINGS.replace('["namecheck_mypy"]', plugins)})
-    project.write({"batches.py": PYDANTIC})
-    run = project.mypy("batches.py")
-    assert run.told == project.namecheck(".")
+    small_project.write({"pyproject.toml": SETTINGS.replace('["namecheck_mypy"]', plugins)})
+    small_project.write({"batches.py": PYDANTIC})
+    run = small_project.mypy("batches.py")
+    assert run.told == small_project.namecheck(".")
     assert len(run.told) == 1
     [other] = run.others
     assert other == 'batches.py:13: Missing named argument "size" for "Batch"'
