@@ -207,16 +207,30 @@ def rejoin(store: Store, joined_layers: Sequence[Store]) -> None:
 
 def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
     """Whether merging the stores would lose names: a tensor, a string or None differs."""
-    for key in changed_keys(base, stores):
-        if isinstance(key, (Fact, Written)):
-            continue
-        contents = [store.get(key, _MISSING) for store in stores]
-        pairs = zip(contents, stores, strict=True)
-        if any(not alike(contents[0], stores[0], c, s) for c, s in pairs) and any(
-            names_something(content, store) for content, store in zip(contents, stores, strict=True)
-        ):
+    keys = changed_keys(base, stores)
+    parting = base.ledger.parting
+    for key in parting:
+        if key in keys and _differs_in_names(key, stores):
+            return True
+    for key in keys:
+        if not isinstance(key, (Fact, Written)) and _differs_in_names(key, stores):
+            parting.appendleft(key)
             return True
     return False
+
+
+def _differs_in_names(key: Hashable, stores: Sequence[Store]) -> bool:
+    """Whether the contents of a cell differ, and one of them names something."""
+    first_store = stores[0]
+    first_content = first_store.get(key, _MISSING)
+    contents = [first_content]
+    is_alike = True
+    for store in stores[1:]:
+        content = store.get(key, _MISSING)
+        contents.append(content)
+        if is_alike and content is not first_content:
+            is_alike = alike(first_content, first_store, content, store)
+    return not is_alike and any(map(names_something, contents, stores))
 
 
 def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hashable]:

@@ -9,6 +9,7 @@ for attributes, an address for the content of a tensor, a list or a dict; all ot
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -30,6 +31,8 @@ ABSENT: Final = object()
 
 _DEEP: Final = 4
 _STRIDE: Final = 6
+# How many cells are remembered that kept paths apart.
+_PARTING: Final = 8
 # The steps of one cell of a summary that is applied again.
 _APPLIED: Final = 4
 
@@ -57,6 +60,7 @@ class Ledger:
     - `captured` are the numbers of the environments that functions close over.
     - `parameters` are the addresses of the parameters and buffers of modules.
     - `attributes` has the names of the attributes that any path wrote to each instance.
+    - `parting` has the cells that last kept paths apart: these most often do so again.
     """
 
     __slots__ = (
@@ -72,6 +76,7 @@ class Ledger:
         "meter",
         "on_limit",
         "parameters",
+        "parting",
         "recording",
         "several",
         "subjects",
@@ -97,6 +102,7 @@ class Ledger:
         self._added: list[tuple[AttributeNames, tuple[str, ...]]] | None = None
         self.captured: set[int] = set()
         self.parameters: set[Hashable] = set()
+        self.parting: deque[Hashable] = deque(maxlen=_PARTING)
         # The modules that stand for several, see `joins.are_copies`.
         self.several: set[Hashable] = set()
 
