@@ -106,9 +106,16 @@ def _enter(body: Sequence[ast.AST], info: ScopeInfo) -> None:
             add_children(node, stack)
 
 
-def _own(statement: ast.stmt) -> Iterator[ast.AST]:
-    """A statement and its descendants, without the bodies of inner scopes."""
-    stack: list[ast.AST] = [statement]
+def own_nodes(function_node: Function) -> Iterator[ast.AST]:
+    """The nodes in the body of a function, without the bodies of inner scopes."""
+    body = [function_node.body] if isinstance(function_node, ast.Lambda) else function_node.body
+    for part in body:
+        yield from _own(part)
+
+
+def _own(root: ast.AST) -> Iterator[ast.AST]:
+    """A node and its descendants, without the bodies of inner scopes."""
+    stack: list[ast.AST] = [root]
     while stack:
         node = stack.pop()
         yield node

@@ -14,8 +14,6 @@ from namecheck.interpreter.domain import (
     device_values,
     joins,
     merges,
-    named_values,
-    scopes,
 )
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
@@ -47,16 +45,15 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import circumstances, layer_choices, shape_tests
+from namecheck.interpreter.evaluation import layer_choices, shape_tests
 from namecheck.interpreter.evaluation.context import Moment
+from namecheck.interpreter.evaluation.following import Following
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.havoc import is_stranger
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.evaluation.summaries import CallSummaries
 
-# How many frames of one function the call stack may have.
-_RECURSION: Final = 8
 # The budget of one call into another file that names no dims.
 _STEPS_ELSEWHERE: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
@@ -92,6 +89,7 @@ class Calls:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
+        self._following = Following(interpreter)
 
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """Evaluate a call expression."""
@@ -386,14 +384,14 @@ class Calls:
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
         bindings = interpreter.declarations.bound(function, environment, layer)
-        if self._enters_body(function, call):
+        if self._following.enters_body(function, call):
             inner = Frame(environment, call.frame, call.node, call, function.name)
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
             result = self._return(returns, environment, call.store, moment)
         else:
-            result = interpreter.fresh("result")
+            result = self._following.unfollowed_result(function, call)
         if bindings is None and not isinstance(result, Const):
             from namecheck.interpreter.evaluation import stubs  # few results are looked up
 
@@ -406,60 +404,6 @@ class Calls:
         """Bind the parameters; False if they do not fit, or contradict their annotations."""
         bound = self._bind(function, environment, call, store)
         return bound and self.interpreter.declarations.enter(function, environment, call, store)
-
-    def _enters_body(self, function: FunctionValue, call: Call) -> bool:
-        """Whether the body is run; if it is not, havoc is applied to the arguments instead."""
-        interpreter = self.interpreter
-        if not self._matters(function, call):
-            interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
-            return False
-        elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
-            function
-        )
-        if elsewhere or self.too_deep(function, call.frame) or not self._spend():
-            interpreter.progress.events += 1
-            renames = interpreter.context.files.renames_in_place(interpreter.source)
-            interpreter.havoc_arguments(call, "names" if renames else "")
-            return False
-        return True
-
-    def _spend(self) -> bool:
-        """Whether the budget for following calls lets another be followed."""
-        if self.interpreter.budget.spend():
-            return True
-        self.interpreter.context.ledger.reach("steps of calls")
-        return False
-
-    def _matters(self, function: FunctionValue, call: Call) -> bool:
-        """Whether the body may use names: by its identifiers, or because an argument has names."""
-        files = self.interpreter.context.files
-        source = self.interpreter.context.source_of(function.environment)
-        if not self.interpreter.budget.sparing and files.names_dims(source):
-            return True
-        if self.interpreter.can_matter(function):
-            return True
-        if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
-            return True
-        return any(
-            named_values.may_lead_to_names(value, call.store)
-            for value in (*call.args, *call.kwargs.values())
-        )
-
-    def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
-        """Whether the call stack is so deep that the body of a function is not run."""
-        budget, around = self.interpreter.budget, self.interpreter.progress.around
-        # On unknown arguments every level of a recursion has the same outcome.
-        recursion = 2 if budget.sparing else _RECURSION
-        if circumstances.depth(frame) > (2 if budget.brief else budget.depth):
-            self.interpreter.context.ledger.reach("depth of calls")
-            if around is not None:
-                around.is_cut = True
-            return True
-        if not budget.brief and circumstances.times_entered(function.node, frame) > recursion:
-            if around is not None:
-                around.cut.add(function.node)
-            return True
-        return False
 
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame

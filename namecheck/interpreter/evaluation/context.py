@@ -15,8 +15,9 @@ from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.renaming import Numbering
-from namecheck.interpreter.domain.scopes import ScopeInfo
+from namecheck.interpreter.domain.scopes import Function, ScopeInfo
 from namecheck.interpreter.domain.store import Ledger
+from namecheck.interpreter.domain.unfollowed import Unfollowed
 from namecheck.interpreter.domain.values import ClassValue, Environment, FunctionValue
 from namecheck.interpreter.evaluation.circumstances import Circumstances
 from namecheck.interpreter.evaluation.observations import Recorder
@@ -52,6 +53,9 @@ class FileFacts(Protocol):
 
     def mentions_attributes(self, node: ast.AST) -> bool:
         """Whether a definition mentions dtypes, devices or layouts of tensors."""
+
+    def unfollowed(self, function_node: Function) -> Unfollowed:
+        """What is known of a call of a function whose body is not run."""
 
     def has_arrays(self, source: Source) -> bool:
         """Whether a file imports a library whose arrays have a shape."""

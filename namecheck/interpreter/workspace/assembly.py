@@ -18,6 +18,7 @@ from namecheck.interpreter.evaluation.declarations import Declarations
 from namecheck.interpreter.evaluation.events import Listener, Listeners
 from namecheck.interpreter.evaluation.expressions import Expressions
 from namecheck.interpreter.evaluation.findings import CurrentFile, Findings, Reporter
+from namecheck.interpreter.evaluation.following import Following
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.generators import Generators
 from namecheck.interpreter.evaluation.havoc import Havoc
@@ -180,7 +181,7 @@ class Assembly:
         self.evaluate_call = calls.evaluate_call
         self.leave_function = calls.leave_function
         self.run_body = calls.run_body
-        self.too_deep = calls.too_deep
+        self.too_deep = Following(self).too_deep
 
         havoc = Havoc(self)
         self.havoc_arguments = havoc.arguments

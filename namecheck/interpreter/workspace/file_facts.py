@@ -9,6 +9,8 @@ from typing import Final
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
+from namecheck.interpreter.domain.scopes import Function
+from namecheck.interpreter.domain.unfollowed import Unfollowed, unfollowed
 from namecheck.interpreter.workspace import relevance
 
 # In a file of at most so many lines all functions are run: selecting some would take longer.
@@ -37,6 +39,7 @@ class FileFacts:
         self._renames: dict[ast.AST, bool] = {}
         self._arrays: dict[ast.AST, bool] = {}
         self._mentions: dict[ast.AST, bool] = {}
+        self._unfollowed: dict[ast.AST, Unfollowed] = {}
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:
         """The names that a scope binds."""
@@ -70,6 +73,13 @@ class FileFacts:
         if renames is None:
             renames = self._renames[source.tree] = relevance.renames_in_place(source)
         return renames
+
+    def unfollowed(self, function_node: Function) -> Unfollowed:
+        """What is known of a call of a function whose body is not run."""
+        known = self._unfollowed.get(function_node)
+        if known is None:
+            known = self._unfollowed[function_node] = unfollowed(function_node)
+        return known
 
     def has_arrays(self, source: Source) -> bool:
         """Whether a file imports a library whose arrays have a shape."""

@@ -1,0 +1,111 @@
+"""Decides whether the body of a called function is run, and what is known if it is not."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from namecheck.interpreter.domain import joins, named_values, scopes
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    TRANSPARENT,
+    ClassValue,
+    Environment,
+    FunctionValue,
+    Value,
+)
+from namecheck.interpreter.evaluation import circumstances
+from namecheck.interpreter.evaluation.frames import Call, Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+# How many frames of one function the call stack may have.
+_RECURSION: Final = 8
+_DEFINED: Final = (FunctionValue, ClassValue)
+
+
+class Following:
+    """Which calls of functions are followed."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+
+    def enters_body(self, function: FunctionValue, call: Call) -> bool:
+        """Whether the body is run; if it is not, havoc is applied to the arguments instead."""
+        interpreter = self.interpreter
+        if not self._matters(function, call):
+            interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
+            self._havoc_variables(function, call.store)
+            return False
+        elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
+            function
+        )
+        if elsewhere or self.too_deep(function, call.frame) or not self._spend():
+            interpreter.progress.events += 1
+            renames = interpreter.context.files.renames_in_place(interpreter.source)
+            interpreter.havoc_arguments(call, "names" if renames else "")
+            return False
+        return True
+
+    def unfollowed_result(self, function: FunctionValue, call: Call) -> Value:
+        """The result of a call whose body is not run, as far as its syntax tells it."""
+        syntax = self.interpreter.context.files.unfollowed(function.node)
+        if syntax.returns_argument and call.args:
+            return call.args[0]
+        return self.interpreter.fresh("result", TRANSPARENT if syntax.returns_decorator else None)
+
+    def _havoc_variables(self, function: FunctionValue, store: Store) -> None:
+        """Forget what a function may write to the variables around it, and to their containers."""
+        syntax = self.interpreter.context.files.unfollowed(function.node)
+        for name in sorted(syntax.filled | syntax.rebound):
+            environment: Environment | None = function.environment
+            while environment is not None:
+                cell = environment.number, name
+                value: Value | None = store.get(cell)
+                if value is not None:
+                    if name in syntax.rebound:
+                        store.set(cell, self.interpreter.fresh("rebound"))
+                    self.interpreter.havoc_containers([joins.opened(value, store)], store)
+                    break
+                environment = environment.enclosing
+
+    def _spend(self) -> bool:
+        """Whether the budget for following calls lets another be followed."""
+        if self.interpreter.budget.spend():
+            return True
+        self.interpreter.context.ledger.reach("steps of calls")
+        return False
+
+    def _matters(self, function: FunctionValue, call: Call) -> bool:
+        """Whether the body may use names: by its identifiers, or because an argument has names."""
+        files = self.interpreter.context.files
+        source = self.interpreter.context.source_of(function.environment)
+        if not self.interpreter.budget.sparing and files.names_dims(source):
+            return True
+        if self.interpreter.can_matter(function):
+            return True
+        if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
+            return True
+        values = [*call.args, *call.kwargs.values()]
+        if (
+            values
+            and isinstance(values[0], _DEFINED)
+            and files.unfollowed(function.node).leaves_argument
+        ):
+            del values[0]
+        return any(named_values.may_lead_to_names(value, call.store) for value in values)
+
+    def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
+        """Whether the call stack is so deep that the body of a function is not run."""
+        budget, around = self.interpreter.budget, self.interpreter.progress.around
+        # On unknown arguments every level of a recursion has the same outcome.
+        recursion = 2 if budget.sparing else _RECURSION
+        if circumstances.depth(frame) > (2 if budget.brief else budget.depth):
+            self.interpreter.context.ledger.reach("depth of calls")
+            if around is not None:
+                around.is_cut = True
+            return True
+        if not budget.brief and circumstances.times_entered(function.node, frame) > recursion:
+            if around is not None:
+                around.cut.add(function.node)
+            return True
+        return False
