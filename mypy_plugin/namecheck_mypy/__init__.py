@@ -6,7 +6,6 @@ mypy loads it by ``plugins = ["namecheck_mypy"]`` and calls `plugin`.
 from __future__ import annotations
 
 import sys
-from typing import Final
 
 from mypy.plugin import Plugin
 
@@ -14,32 +13,44 @@ from namecheck_mypy.versions import of_daemon
 
 __all__ = ["plugin"]
 
-TESTED: Final = ((2, 4), (2, 5))
-"""The mypy versions that the plugin is tested with: from the first on, below the second."""
+_OTHERWISE = "`namecheck check` needs no mypy"
 
 
 def plugin(version: str) -> type[Plugin]:
-    """The entry point that mypy calls: returns the class of the plugin."""
-    first, beyond = TESTED
-    if not first <= _release(version) < beyond:
-        tested = f"mypy {_dotted(first)} up to, but not including, {_dotted(beyond)}"
-        print(
-            f"namecheck_mypy: this is mypy {version}; the plugin is tested with {tested}. "
-            "Findings are attempted all the same.",
-            file=sys.stderr,
-        )
-    from namecheck_mypy.hooks import NamecheckPlugin
+    """The entry point that mypy calls: returns the class of the plugin.
 
+    A mypy that the plugin was not tried with gets the same plugin, or one that does nothing if it
+    lacks what the plugin needs. Standard error says which.
+    """
+    try:
+        from namecheck_mypy import surfaces
+        from namecheck_mypy.hooks import NamecheckPlugin
+    except ImportError as error:
+        return _inert(version, " ".join(str(error).split()))
+    if surfaces.release_of(version) in surfaces.ADAPTERS:
+        return NamecheckPlugin
+    if missing := surfaces.lacks():
+        return _inert(version, missing)
+    first, last = (".".join(map(str, choose(surfaces.ADAPTERS))) for choose in (min, max))
+    if not surfaces.is_worker_process():
+        _complain(
+            f"mypy {version} was not tried with this namecheck, which was tried with mypy {first} "
+            f"to {last}. Findings are reported all the same; {_OTHERWISE}."
+        )
     return NamecheckPlugin
 
 
-def _release(version: str) -> tuple[int, ...]:
-    numbers = (part for part in version.split("+")[0].split(".")[:2])
-    return tuple(int(number) if number.isdigit() else 0 for number in numbers)
+def _inert(version: str, missing: str) -> type[Plugin]:
+    """A plugin that does nothing, for a mypy that lacks what the plugin needs."""
+    _complain(
+        f"no findings are reported: mypy {version} was not tried with this namecheck, and does not "
+        f"have what it needs ({missing}). {_OTHERWISE}."
+    )
+    return Plugin
 
 
-def _dotted(release: tuple[int, ...]) -> str:
-    return ".".join(map(str, release))
+def _complain(text: str) -> None:
+    print(f"namecheck_mypy: {text}", file=sys.stderr)
 
 
 def __getattr__(name: str) -> str:

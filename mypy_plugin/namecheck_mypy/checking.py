@@ -120,7 +120,7 @@ def _new(
     return baseline.compared(findings, Roots(entries), reader(contents)).findings
 
 
-def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
+def closure(paths: Sequence[str], files: ProjectFiles) -> list[str]:
     """The paths, and those of all files of the project that are imported from them."""
     shown = {os.path.abspath(path): os.path.normpath(path) for path in paths}
     here = os.path.join(os.getcwd(), "")

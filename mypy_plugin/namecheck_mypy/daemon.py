@@ -8,14 +8,13 @@ these, so
 * a hidden error is placed in ``torch.version``, a module of a few lines, which mypy therefore
   checks again at the end of each update: the findings of all other files are reported then.
 
-Measured with mypy 2.4.1.
+The same in mypy 1.19 to 2.4.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from mypy.errors import ErrorInfo
 from mypy.nodes import MypyFile
 
 from namecheck_mypy import surfaces
@@ -50,7 +49,7 @@ class Daemon:
         probe = self._findings.modules.get(_PROBE)
         if not self._built or manager is None or probe is None:
             return
-        if manager.errors.file == probe.path:
+        if surfaces.checked_file(manager) == probe.path:
             self._report_all()
 
     def _report_all(self) -> None:
@@ -63,15 +62,5 @@ class Daemon:
         """Place the hidden error in the probe module, so that the next update calls `touched`."""
         manager = self._findings.manager
         probe = self._findings.modules.get(_PROBE)
-        if manager is None or probe is None:
-            return
-        errors = manager.errors.error_info_map.setdefault(probe.path, [])
-        if not any(info.target == _PROBE for info in errors):
-            errors.append(_hidden_error(probe))
-
-
-def _hidden_error(probe: MypyFile) -> ErrorInfo:
-    hidden_error = surfaces.info(probe, (1, 1, 1, 1), "note", "", None)
-    hidden_error.target = _PROBE
-    hidden_error.hidden = True
-    return hidden_error
+        if manager is not None and probe is not None:
+            surfaces.add_hidden(manager, probe, _PROBE)

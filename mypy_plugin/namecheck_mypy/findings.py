@@ -14,9 +14,14 @@ from namecheck.core.faults import TableError
 from namecheck_mypy import surfaces
 from namecheck_mypy.diagnostics import Diagnostic, StoredDiagnostics
 from namecheck_mypy.snapshot import Snapshot
+from namecheck_mypy.surfaces import ADAPTER
 
 # The search for the build is given up after that many attempts.
 _TRIES: Final = 20
+
+
+class NoBuildError(Exception):
+    """The build manager is not found, so that nothing can be reported."""
 
 
 class BuildFindings:
@@ -40,9 +45,14 @@ class BuildFindings:
         return self._manager
 
     def prepare(self) -> None:
-        """Compute the findings before the worker processes of mypy start, if there are any."""
+        """Compute the findings before the worker processes of mypy start, if there are any.
+
+        Raises `NoBuildError`.
+        """
         manager = self.manager
-        if manager is not None and manager.options.num_workers and not surfaces.is_worker(manager):
+        if manager is None:
+            raise NoBuildError("the build of this mypy is not found")
+        if ADAPTER.has_workers(manager):
             self.of("")
 
     def forget(self) -> None:
@@ -88,7 +98,7 @@ class BuildFindings:
         try:
             checked = check(paths, overlay, folder)
         except (SettingsError, TableError) as error:
-            self._print(manager, f"{error}")
+            self._print(manager, str(error))
             return StoredDiagnostics()
         stored = StoredDiagnostics.of_diagnostics(checked.diagnostics)
         if snapshot is not None:

@@ -26,6 +26,7 @@ from mypy.types import FunctionLike, Type
 from namecheck_mypy import surfaces
 from namecheck_mypy.findings import BuildFindings
 from namecheck_mypy.reporting import Reporter
+from namecheck_mypy.surfaces import ADAPTER
 from namecheck_mypy.versions import vocabulary
 from namecheck_mypy.vocabulary import Vocabulary
 
@@ -38,6 +39,9 @@ Find: TypeAlias = Callable[[str], Callable[[C], T] | None]
 
 _TENSORS: Final = "torch._tensor"
 
+# No digest: a file that mypy compares with it is always parsed again.
+_NEVER_STORED: Final = "never"
+
 # The attributes of contexts with the default answer of a hook.
 _DEFAULTS: Final = ("default_signature", "default_return_type", "default_attr_type")
 
@@ -48,7 +52,7 @@ class NamecheckPlugin(Plugin):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._findings = BuildFindings(options)
-        self._reporter = Reporter(options, self._findings)
+        self._reporter = Reporter(self._findings)
         self._vocabulary = Vocabulary()
         # A daemon that starts from a cache does not report the errors that are stored there.
         self._forgets = options.use_fine_grained_cache
@@ -72,7 +76,11 @@ class NamecheckPlugin(Plugin):
         if surfaces.is_foreign(path):
             return vocabulary() if config_ctx.id == _TENSORS else None
         digest = self._safely(path, lambda: self._findings.digest(path), "")
-        return [vocabulary(), "" if config_ctx.is_check and self._forgets else digest]
+        if config_ctx.is_check and self._forgets:
+            digest = ""
+        elif config_ctx.is_check and digest and not ADAPTER.calls_after_check:
+            digest = _NEVER_STORED
+        return [vocabulary(), digest]
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Report the findings of a file; mypy calls this once, after checking the file."""
@@ -81,10 +89,12 @@ class NamecheckPlugin(Plugin):
         return set()
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
-        """Notify the daemon of a file that will be checked."""
+        """Notify the daemon of a file that will be checked; report it if there is no later call."""
         daemon = self._daemon
         if daemon is not None:
             self._safely(file.path, lambda: daemon.parsed(file), None)
+        if not ADAPTER.calls_after_check and not surfaces.is_foreign(file.path):
+            self._safely(file.path, lambda: self._reporter.report(file), None)
         return []
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:

@@ -45,9 +45,14 @@ class Snapshot:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
-    def save(self, stored: StoredDiagnostics, paths: Iterable[str], folders: Iterable[str]) -> None:
-        """Store the diagnostics, unless a file changed during the analysis or just before it."""
-        stamps = {path: stamp(path) for path in paths}
+    def save(
+        self, stored: StoredDiagnostics, consulted: Iterable[str], folders: Iterable[str]
+    ) -> None:
+        """Store the diagnostics, unless a file changed during the analysis or just before it.
+
+        They depend on the files `consulted`, and on the names in the searched `folders`.
+        """
+        stamps = {path: stamp(path) for path in consulted}
         if any(youngest(each) > self._begun - YOUNG for each in stamps.values()):
             return
         record: dict[str, Any] = {

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type_by_instance
 from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import Decorator, FuncDef, TypeInfo
 from mypy.plugin import MethodContext
-from mypy.server.trigger import make_trigger
 from mypy.typeops import bind_self
 from mypy.types import (
     AnyType,
     CallableType,
     Instance,
     Type,
-    TypeOfAny,
     UninhabitedType,
     get_proper_type,
 )
+
+from namecheck_mypy import surfaces
 
 MODULE: Final = "torch.nn.modules.module.Module"
 
@@ -36,19 +35,10 @@ def result(ctx: MethodContext) -> Type:
         and isinstance(get_proper_type(ctx.default_return_type), AnyType)
         and _owner(receiver.type, "__call__") == MODULE
     ):
-        _add_dependency(receiver.type, ctx)
-        if not _is_cast(ctx):
+        surfaces.add_dependency(ctx, receiver.type, "forward")
+        if not surfaces.is_cast(ctx):
             return _declared(receiver) or ctx.default_return_type
     return ctx.default_return_type
-
-
-def _add_dependency(info: TypeInfo, ctx: MethodContext) -> None:
-    """Add a dependency on ``forward``, which the checked code does not call, in a daemon."""
-    checker = ctx.api
-    if isinstance(checker, TypeChecker) and checker.options.fine_grained_incremental:
-        trigger = make_trigger(f"{info.fullname}.forward")
-        targets = checker.tree.plugin_deps.setdefault(trigger, set())
-        targets.add(checker.tscope.current_target())
 
 
 def _owner(info: TypeInfo, name: str) -> str:
@@ -70,10 +60,3 @@ def _declared(instance: Instance) -> Type | None:
     owner = map_instance_to_supertype(instance, definer)
     declared = get_proper_type(expand_type_by_instance(bound, owner).ret_type)
     return None if isinstance(declared, UninhabitedType) else declared
-
-
-def _is_cast(ctx: MethodContext) -> bool:
-    """Whether the call is the argument of ``cast``, which would become redundant."""
-    contexts = ctx.api.expr_checker.type_context if isinstance(ctx.api, TypeChecker) else ()
-    expected = get_proper_type(contexts[-1]) if contexts else None
-    return isinstance(expected, AnyType) and expected.type_of_any == TypeOfAny.special_form
