@@ -1,0 +1,1 @@
+"""Runs tests with other versions of Python, mypy, torch and the other dependencies."""
