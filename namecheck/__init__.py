@@ -10,9 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from namecheck.core.findings import Finding, Place, Span
+    from namecheck.project.reports import Report, check
+    from namecheck.project.settings import SettingsError
     from namecheck.revealing import reveal_names
     from namecheck.runtime import (
+        NameIndexError,
         NameMismatch,
+        NameTypeError,
+        NameValueError,
         checked,
         install,
         install_import_hook,
@@ -22,11 +28,17 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Finding",
     "NameIndexError",
     "NameMismatch",
     "NameTypeError",
     "NameValueError",
+    "Place",
+    "Report",
+    "SettingsError",
+    "Span",
     "__version__",
+    "check",
     "checked",
     "install",
     "install_import_hook",
@@ -36,12 +48,21 @@ __all__ = [
     "uninstall",
 ]
 
+_HOMES = {
+    "Finding": "namecheck.core.findings",
+    "Place": "namecheck.core.findings",
+    "Report": "namecheck.project.reports",
+    "SettingsError": "namecheck.project.settings",
+    "Span": "namecheck.core.findings",
+    "check": "namecheck.project.reports",
+    "reveal_names": "namecheck.revealing",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Load what needs torch on first access: importing torch takes seconds."""
+    """Load a part of the API on first access: importing torch takes seconds."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = "namecheck.revealing" if name == "reveal_names" else "namecheck.runtime"
-    return getattr(import_module(home), name)
+    return getattr(import_module(_HOMES.get(name, "namecheck.runtime")), name)

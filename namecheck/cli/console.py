@@ -94,9 +94,9 @@ def complain(message: object) -> None:
     print(f"namecheck: {text}", file=sys.stderr)
 
 
-def report_missing(paths: Iterable[str]) -> None:
+def report_missing(missing: Iterable[str]) -> None:
     """Print a message for each path that does not exist."""
-    for path in paths:
+    for path in missing:
         complain(f"there is no {path}")
 
 

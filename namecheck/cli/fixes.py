@@ -65,6 +65,8 @@ class CheckRun(NamedTuple):
 
     def new(self, findings: Sequence[Finding], overlay: Mapping[str, bytes]) -> tuple[Finding, ...]:
         """The findings that no baseline has; `overlay` has contents that are not on the disk."""
+        from namecheck.project.reports import has_baseline
+
         if not has_baseline(self.entries):
             return tuple(findings)
         from namecheck.project import baseline
@@ -72,11 +74,6 @@ class CheckRun(NamedTuple):
         from namecheck.report.listing import reader
 
         return baseline.compared(findings, Roots(self.entries), reader(overlay)).findings
-
-
-def has_baseline(entries: Sequence[Entry]) -> bool:
-    """Whether the settings of any file name a baseline."""
-    return any(entry.settings.baseline is not None for entry in entries)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

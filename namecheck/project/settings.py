@@ -404,6 +404,14 @@ def _size(value: Any) -> int:
     return value
 
 
+def value(key: str, setting: Any) -> Any:
+    """The value of one setting, as `Settings` has it; raises ValueError."""
+    try:
+        return _READERS[key](setting)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from error
+
+
 def codes(words: Sequence[str]) -> tuple[str, ...]:
     """Words that each name a code, checked; raises ValueError for the first that does not."""
     try:

@@ -145,62 +145,64 @@ def _shard(word: str) -> Shard:
 @seldom_collected()
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck import project
-    from namecheck.project import settings
+    from namecheck.project import reports, settings
     from namecheck.report.progress import Progress
 
-    walk = project.Walk(lambda settings: _settings(settings, arguments))
     here = _settings(settings.above("."), arguments)
     requested = outputs.requested(arguments, here)
     fixes.check_flags(arguments, [output.format for output in requested])
     paths = arguments.paths or [settings.project_root(".")]
     if arguments.shard is not None and "-" in paths:
         raise Usage("--shard does not go with standard input")
-    entries = walk.entries(
-        [
-            path
-            for path in paths
-            if path != "-" and not (arguments.force_exclude and _is_excluded(path))
-        ]
-    )
-    report_missing(walk.missing)
-    report_outward(walk.outward)
     with Progress(sys.stderr) as progress:
         cache = _cache(arguments, here)
         with _executor(arguments) as executor:
-            result = project.check(
-                entries,
-                progress,
-                arguments.jobs,
+            ran = reports.run(
+                [
+                    path
+                    for path in paths
+                    if path != "-" and not (arguments.force_exclude and _is_excluded(path))
+                ],
+                lambda nearest: _settings(nearest, arguments),
                 cache,
-                arguments.statistics,
-                shard=arguments.shard,
+                jobs=arguments.jobs,
                 executor=executor,
+                progress=progress,
+                counting=arguments.statistics,
+                shard=arguments.shard,
             )
+    report_missing(ran.missing)
+    report_outward(ran.outward)
     for note in cache.notes if cache is not None else ():
         complain(note)
     run = CheckRun(
-        entries, result, here, cache, explain=arguments.explain, unsafe=arguments.unsafe_fixes
+        ran.entries,
+        ran.result,
+        here,
+        cache,
+        explain=arguments.explain,
+        unsafe=arguments.unsafe_fixes,
     )
     if "-" in paths:
         name, data = standard_input(arguments)
         own = _settings(settings.above(os.path.dirname(name) or "."), arguments)
         run = run.joined(name, data, own, project.check_text(data, name, own))
-    elif not (entries or walk.missing or arguments.force_exclude):
+    elif not (ran.entries or ran.missing or arguments.force_exclude):
         complain("no Python files found")
     if fixes.are_wanted(arguments):
-        if arguments.add_ignore and fixes.has_baseline(run.entries):
+        if arguments.add_ignore and reports.has_baseline(run.entries):
             raise Usage("--add-ignore does not go with a baseline; --no-baseline leaves it out")
         mending = fixes.mended(run, arguments)
         if arguments.diff:
-            return _status(arguments, run, fixes.show(run, mending), wrong=bool(walk.missing))
+            return _status(arguments, run, fixes.show(run, mending), wrong=bool(ran.missing))
         run = fixes.write(run, mending)
-    elif fixes.has_baseline(run.entries):
-        folders = () if arguments.shard is not None or walk.missing else paths
-        run = _compared(run, [os.path.abspath(path) for path in folders if os.path.isdir(path)])
+    elif reports.has_baseline(run.entries):
+        folders = () if arguments.shard is not None or ran.missing else paths
+        run = _compared(run, folders)
     with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
-        whole = _print_findings(run, requested, arguments.shard, complete=not walk.missing)
+        whole = _print_findings(run, requested, arguments.shard, complete=not ran.missing)
     status = FOUND if run.result.errors else CLEAN
-    return _status(arguments, run, status, wrong=bool(walk.missing) or not whole)
+    return _status(arguments, run, status, wrong=bool(ran.missing) or not whole)
 
 
 def _is_excluded(path: str) -> bool:
@@ -212,20 +214,14 @@ def _is_excluded(path: str) -> bool:
     return project.is_excluded(os.path.abspath(path), nearest)
 
 
-def _compared(run: CheckRun, folders: Sequence[str]) -> CheckRun:
-    """The run without the findings that baselines have; `folders` were walked as a whole."""
-    from namecheck.project import baseline
-    from namecheck.project.roots import Roots
+def _compared(run: CheckRun, paths: Sequence[str]) -> CheckRun:
+    """The run without the findings that baselines have; `paths` were walked as a whole."""
+    from namecheck.project import reports
     from namecheck.report.listing import reader
     from namecheck.report.wording import counted
 
-    def whole(settings: Settings) -> bool:
-        root = os.path.join(os.path.abspath(settings.root), "")
-        return any(root.startswith(os.path.join(folder, "")) for folder in folders)
-
     result = run.result
-    lines = reader(run.contents)
-    comparison = baseline.compared(result.findings, Roots(run.entries), lines, whole)
+    comparison = reports.comparison(run.entries, result.findings, reader(run.contents), paths)
     for missing in comparison.missing:
         missing = os.path.relpath(missing)
         complain(f"there is no {missing}; `namecheck baseline` writes it")
@@ -248,16 +244,9 @@ def _status(arguments: argparse.Namespace, run: CheckRun, status: int, *, wrong:
 def _cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
     if arguments.no_cache or arguments.statistics:
         return None
-    from namecheck.project.cache import FOLDER, Cache
-    from namecheck.project.cache_folder import VARIABLE
-    from namecheck.project.settings import project_root
+    from namecheck.project.reports import opened_cache
 
-    if folder := arguments.cache_dir or os.environ.get(VARIABLE):
-        return Cache(folder)
-    if settings.cache_dir is not None:
-        return Cache(settings.cache_dir, settings.root)
-    root = project_root(".")
-    return Cache(os.path.join(root, FOLDER), root)
+    return opened_cache(settings, arguments.cache_dir)
 
 
 @contextmanager
