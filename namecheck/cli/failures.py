@@ -37,7 +37,7 @@ def _print(error: Exception) -> None:
     elif isinstance(error, ImportError):
         # No verb imports the code that it checks: an ImportError in a script of `run` or `compare`
         # is the script's.
-        complain(f"the installation is damaged: {error}")
+        complain(_other_distribution() or f"the installation is damaged: {error}")
     elif isinstance(error, OSError):
         is_output = error.filename is None and error.errno in _OF_OUTPUT
         place = "standard output: " if is_output else f"{error.filename}: " * bool(error.filename)
@@ -47,6 +47,19 @@ def _print(error: Exception) -> None:
 
         traceback.print_exception(error)
         complain("this is a fault of namecheck; please report it")
+
+
+def _other_distribution() -> str:
+    """What to do about another distribution with modules in our package; empty if there is none."""
+    from importlib import metadata
+
+    from namecheck.cli.main import OTHER_DISTRIBUTION
+
+    try:
+        files = metadata.distribution("namecheck").files or ()
+    except metadata.PackageNotFoundError:
+        return ""
+    return OTHER_DISTRIBUTION if "namecheck/cli.py" in map(str, files) else ""
 
 
 def _release(stream: TextIO | None) -> None:

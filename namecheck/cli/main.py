@@ -13,9 +13,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
+    from types import ModuleType
     from typing import NoReturn
 
     from namecheck.cli.verbs import Verb
+else:
+    ModuleType = type(sys)
+
+
+class _CalledModule(ModuleType):
+    """This module where the script of another distribution, also called namecheck, calls it."""
+
+    def __call__(self) -> int:
+        """Say how to get the right script; returns the exit status."""
+        print(f"namecheck: {OTHER_DISTRIBUTION}", file=sys.stderr)
+        return 2
+
+
+sys.modules[__name__].__class__ = _CalledModule
+
+OTHER_DISTRIBUTION = (
+    "the distribution `namecheck`, another tool, has replaced files of torch-namecheck: "
+    "pip uninstall namecheck, then pip install --force-reinstall torch-namecheck"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -105,3 +105,25 @@ def test_damage_is_reported_once(
     assert (run.returncode, run.stdout) == (2, "")
     assert re.fullmatch(r"namecheck: .*\n", run.stderr), run.stderr
     assert message in run.stderr
+
+
+def test_the_other_distribution_is_named(installation: Path) -> None:
+    """PyPI has another tool called namecheck, with files of the same names."""
+    record = installation / "namecheck-2025.11.13.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.4\nName: namecheck\nVersion: 1\n")
+    (record / "RECORD").write_text("namecheck/cli.py,,\n")
+    module = installation / "namecheck" / "project" / "walk.py"
+    data = module.read_bytes()
+    module.unlink()
+    try:
+        run = check(installation)
+    finally:
+        module.write_bytes(data)
+        shutil.rmtree(record)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (
+        "namecheck: the distribution `namecheck`, another tool, has replaced files of "
+        "torch-namecheck: pip uninstall namecheck, then "
+        "pip install --force-reinstall torch-namecheck\n"
+    )
