@@ -1,0 +1,1 @@
+"""The distributions: what is in them, and what they are to those who install them."""
