@@ -39,11 +39,17 @@ def torch_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, torch_cache: Path) -> Iterator[Project]:
-    """An empty project."""
+def torch_project(tmp_path: Path, torch_cache: Path) -> Iterator[Project]:
+    """An empty project with torch's own stubs."""
     made = seeded(tmp_path / "project", torch_cache)
     yield made
     made.stop()
+
+
+@pytest.fixture
+def project(torch_project: Project) -> Project:
+    """The project of a test, by default with torch's own stubs."""
+    return torch_project
 
 
 @pytest.fixture

@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import pytest
+
 from tests.mypy_plugin.projects import CODES, Project, Run, Told
 from tests.mypy_plugin.test_findings import CHAIN, SHOWN, TOP
 
 ALONE: Final = "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"
 _LINE: Final = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)  \[(?P<code>.+)\]")
+
+
+@pytest.fixture
+def project(small_project: Project) -> Project:
+    """A project with a torch of a few lines: what is tested here does not depend on the stubs."""
+    return small_project
 
 
 def told(run: Run) -> Told:
