@@ -129,7 +129,7 @@ def check(
     return replace(
         report,
         findings=compared.findings,
-        known=len(compared.known),
+        known=len(compared.accepted),
         stale=len(compared.stale),
     )
 

@@ -1,4 +1,4 @@
-"""docs/api.md: its program runs, and its tables have what the API has."""
+"""docs/python.md: its program runs, and its tables have what the API has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 import namecheck
 from tests.docs_pages import DOCS
 
-PAGE: Final = (DOCS / "api.md").read_text("utf-8")
+PAGE: Final = (DOCS / "python.md").read_text("utf-8")
 # What the page leaves out: these may change.
 UNSTABLE: Final = {"by_axes", "facts"}
 
