@@ -417,14 +417,12 @@ def _enclosing(file: MypyFile, line: int) -> Enclosing:
 def _enclosing_in(tree: ast.Module, line: int) -> Enclosing:
     """The class and the function around a line, from Python's own tree of a file."""
     class_name: str | None = None
-    pending: list[ast.stmt] = list(tree.body)
-    while pending:
-        node = pending.pop()
-        if not node.lineno <= line <= (node.end_lineno or node.lineno):
-            continue
-        if isinstance(node, ast.ClassDef):
-            class_name = node.name
-            pending = list(node.body)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    body: list[ast.stmt] = tree.body
+    while True:
+        node = next((it for it in body if it.lineno <= line <= (it.end_lineno or 0)), None)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return class_name, node.name
-    return class_name, None
+        if not isinstance(node, ast.ClassDef):
+            return class_name, None
+        class_name = node.name
+        body = node.body
