@@ -352,7 +352,7 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "a chain of functions": (hostile_calls.recursion_chain, (250, 500, 1_000, 2_000)),
     "methods that call the next twice": (hostile_calls.calls_twice, (15, 30, 60, 120)),
     "functions that call each other": (hostile_calls.mutual_recursion, (50, 100, 200, 400)),
-    "a class of many methods": (hostile_calls.methods, (150, 300, 600, 1_200)),
+    "a class of many methods": (hostile_calls.methods, (300, 600, 1_200, 2_400)),
     "a class of many attributes": (hostile_calls.attributes, (200, 400, 800, 1_600)),
     "a chain of derived classes": (hostile_calls.inheritance, (15, 30, 60, 120)),
     "a tree of derived classes": (hostile_more.many_classes, (100, 200, 400, 800)),

@@ -46,7 +46,6 @@ from namecheck.interpreter.domain.values import (
     has_failed,
 )
 from namecheck.interpreter.evaluation import havoc, narrowing, python_operators
-from namecheck.interpreter.evaluation.declared import fields as annotated_names
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -250,7 +249,8 @@ class Attributes:
         if class_lookup.attribute(cls, "__init__", store) is None:
             return True
         nodes = (base.node for base in class_lookup.mro(cls) if isinstance(base, ClassValue))
-        return any(node is not None and name in annotated_names(node) for node in nodes)
+        fields = self.interpreter.declarations.fields
+        return any(node is not None and name in fields(node) for node in nodes)
 
     def _inherited(
         self, value: Instance, name: str, node: Node, store: Store, frame: Frame

@@ -65,6 +65,8 @@ class Declarations:
         self.values = DeclaredValues(interpreter)
         self._files: dict[ast.Module, Annotations] = {}
         self._followed: list[Import] = []
+        self._fields: dict[ast.ClassDef, Mapping[str, ast.expr]] = {}
+        self._axes: dict[ast.ClassDef, frozenset[str]] = {}
 
     def of(self, environment: Environment) -> Annotations:
         """The annotations of the file that contains the code of a frame."""
@@ -271,6 +273,13 @@ class Declarations:
         axis_bindings.write(bindings, instance, store)
         axis_bindings.mark_representative(instance, store)
 
+    def fields(self, class_node: ast.ClassDef) -> Mapping[str, ast.expr]:
+        """The annotated names in the body of a class."""
+        fields = self._fields.get(class_node)
+        if fields is None:
+            fields = self._fields[class_node] = fields_of(class_node)
+        return fields
+
     def shared_axes(self, cls: ClassValue, method: FunctionValue) -> frozenset[str]:
         """The axes that the annotations of a class and of its method both mention."""
         bases = (base for base in class_lookup.mro(cls) if isinstance(base, ClassValue))
@@ -337,15 +346,20 @@ class Declarations:
         """The axes in the annotations of a class's fields and of its constructor."""
         if cls.node is None or cls.environment is None:
             return frozenset()
-        annotations = self.of(cls.environment)
-        fields = [annotations.read(annotation) for annotation in fields_of(cls.node).values()]
-        makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
+        axes = self._axes.get(cls.node)
+        if axes is None:
+            axes = self._axes[cls.node] = self._read_axes(cls.node, self.of(cls.environment))
+        return axes
+
+    def _read_axes(self, class_node: ast.ClassDef, annotations: Annotations) -> frozenset[str]:
+        fields = [annotations.read(annotation) for annotation in self.fields(class_node).values()]
+        makers = [node for node in class_node.body if getattr(node, "name", "") == "__init__"]
         return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
         """Whether a constructor, or the fields of its class, have axes in their annotations."""
         annotations = self.of(maker.environment)
-        fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
+        fields = self.fields(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
         in_fields = any(
             declares_dims(annotations.read(annotation)) for annotation in fields.values()
         )
@@ -420,11 +434,12 @@ class Declarations:
             node = cls.node if isinstance(cls, ClassValue) else None
             if not isinstance(cls, ClassValue) or node is None or cls.environment is None:
                 continue
+            annotation = self.fields(node).get(name)
+            if annotation is None:
+                continue
             environment = Environment(self.interpreter.new_address(), node, cls.environment)
-            annotations = self.of(environment)
-            annotation = fields_of(node).get(name)
-            declared = None if annotation is None else annotations.read(annotation)
-            if declared is not None and annotation is not None and declares_dims(declared):
+            declared = self.of(environment).read(annotation)
+            if declares_dims(declared):
                 located = self._located(annotation, environment)
                 return self._of_instance(instance, declared, located, environment, store)
         return None
@@ -444,7 +459,7 @@ class Declarations:
         annotations = self.of(environment)
         declared = {
             name: (annotations.read(annotation), annotation)
-            for name, annotation in fields_of(cls.node).items()
+            for name, annotation in self.fields(cls.node).items()
             if name in values
         }
         axes = annotations.axes(cls.node)

@@ -139,6 +139,9 @@ class Declarations(Protocol):
     ) -> Value:
         """The declared result of a call, where the function's body leaves it unknown."""
 
+    def fields(self, class_node: ast.ClassDef) -> Mapping[str, ast.expr]:
+        """The annotated names in the body of a class."""
+
     def shared_axes(self, cls: ClassValue, method: FunctionValue) -> frozenset[str]:
         """The axes that the annotations of a class and of its method both mention."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
@@ -33,7 +33,6 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation.declared import fields
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -288,8 +287,7 @@ class EntryPoints:
     def _forget_defaults(self, instance: Instance, store: Store) -> None:
         """Make the fields with a default unknown: unknown code may have passed another value."""
         for cls in class_lookup.mro(instance.cls):
-            node = cls.node if isinstance(cls, ClassValue) else None
-            for name, annotation in ({} if node is None else fields(node)).items():
+            for name, annotation in self._annotated(cls).items():
                 known = store.get((instance.address, name))
                 default = class_lookup.attribute(instance.cls, name, store)
                 if known is not None or default is None or _is_constant(annotation):
@@ -299,9 +297,14 @@ class EntryPoints:
                     kind = word if word in _NUMBERS else None
                     store.set((instance.address, name), self.interpreter.fresh("field", kind))
 
+    def _annotated(self, cls: Value) -> Mapping[str, ast.expr]:
+        """The annotated names in the body of a class."""
+        node = cls.node if isinstance(cls, ClassValue) else None
+        return {} if node is None else self.interpreter.declarations.fields(node)
+
     def _fill(self, instance: Instance, store: Store, frame: Frame) -> None:
         """Set the annotated fields of an instance that no ``__init__`` has set."""
-        annotations = {} if instance.cls.node is None else fields(instance.cls.node)
+        annotations = self._annotated(instance.cls)
         for name, _ in instance.cls.fields:
             key = (instance.address, name)
             if store.get(key) is None and name in annotations:
