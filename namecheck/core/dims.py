@@ -253,15 +253,21 @@ def are_apart(size: Size, other_size: Size) -> bool:
 
 
 def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
-    """Whether two dims differ, and one of their tensors has the size of the other at another place.
+    """Whether two dims differ, and their tensors have each other's size at another place.
 
-    `of_a` and `of_b` are their tensors. At least one of the sizes is that of an observed axis.
+    `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis, it is
+    enough that one of the tensors has the other's size. Only sizes that the code itself names are
+    compared so.
     """
     if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
         return False
-    if not observed(a.size) ^ observed(b.size) or same(a.size, b.size) is not None:
+    if same(a.size, b.size) is not None:
         return False
-    return a.size in of_b.sizes or b.size in of_a.sizes
+    turned = a.size in of_b.sizes, b.size in of_a.sizes
+    if observed(a.size) ^ observed(b.size):
+        return any(turned)
+    words = symbols(a.size) | symbols(b.size)
+    return all(turned) and all(map(naming.is_number, words))
 
 
 def observed(size: Size) -> frozenset[str]:

@@ -126,15 +126,20 @@ def of_number(path: str, scope: int) -> str:
 
     Such an axis differs from no other one: two numbers may be equal. It is a Python identifier.
     """
-    return scoped(path.replace(".", _NUMBER) + _NUMBER, scope)
+    return scoped(_as_identifier(path) + _NUMBER, scope)
 
 
 def of_unpacking(variable: str, scope: int) -> str:
     """The name of an observed axis: of the dim whose size a variable is, in one reading of sizes.
 
-    Axes of one scope are dims of one tensor. It is a Python identifier.
+    Axes of one scope are dims of one tensor. It is a Python identifier. Instead of a variable it
+    may be the expression that reads the size: ``x.shape[0]``.
     """
-    return scoped(variable + _OBSERVED, scope)
+    return scoped(_as_identifier(variable) + _OBSERVED, scope)
+
+
+def _as_identifier(path: str) -> str:
+    return path.replace(".", _DOT).replace("[", _BRACKET).replace("]", "")
 
 
 def is_observed(name: str) -> bool:
@@ -149,6 +154,9 @@ def is_number(name: str) -> bool:
 
 _NUMBER: Final = "ʹ"
 _OBSERVED: Final = "ʺ"
+# They stand for a dot and a bracket in the name of a path; letters to Python.
+_DOT: Final = "ˑ"
+_BRACKET: Final = "ː"
 _SCOPE: Final = "·"
 _SCOPES: Final = f"{_SCOPE}([0-9]+)"
 _SEVERAL: Final = "several"
@@ -185,7 +193,8 @@ def bare(text: str) -> str:
     """A text whose axes have the names that their author wrote, without scopes."""
     if _SCOPE not in text:
         return text
-    return re.sub(f"[{_NUMBER}{_OBSERVED}]?{_SCOPES}", "", text).replace(_NUMBER, ".")
+    plain = re.sub(f"[{_NUMBER}{_OBSERVED}]?{_SCOPES}", "", text)
+    return re.sub(f"{_BRACKET}(-?[0-9]+)", r"[\1]", plain).replace(_DOT, ".")
 
 
 def word(name: Name) -> str | None:

@@ -31,7 +31,8 @@ def attends(
         _check_rank(tensor.dims, 2, call, role)
     q, k, v = query.dims, key_tensor.dims, value_tensor.dims
     what = "the features of query and key"
-    check_one(call, what, q.from_right(1), k.from_right(1), by_label=False)
+    features = q.from_right(1), k.from_right(1)
+    check_one(call, what, *features, by_label=False, of_a=q, of_b=k)
     check_one(call, "the rows of key and value", k.from_right(2), v.from_right(2))
     batch = _batch(q, k, v, enable_gqa)
     if attn_mask is not None:

@@ -8,7 +8,18 @@ of unknown size, need not differ from another axis: no contradiction is raised t
 from __future__ import annotations
 
 from namecheck.core import names as naming
-from namecheck.core.dims import ANY_DIM, SCALAR, Dim, Dims, Size, agree, are_apart, clash, is_whole
+from namecheck.core.dims import (
+    ANY_DIM,
+    SCALAR,
+    Dim,
+    Dims,
+    Size,
+    agree,
+    are_apart,
+    are_swapped,
+    clash,
+    is_whole,
+)
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 
 
@@ -224,6 +235,14 @@ def check_one(
             f"{call}: {what} must have the same size, but have sizes {a.size} and {b.size}.",
             names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
             help="The sizes must be equal.",
+        )
+    if are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
+        raise Contradiction(
+            "NC101",
+            f"{call}: {what} have the sizes {a.size} and {b.size}: it is right only if {a.size} = "
+            f"{b.size}.",
+            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            help="Transpose one of the tensors, or give another one.",
         )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import mul
+from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from namecheck.core.dims import (
     product,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression
+from namecheck.core.sizes import Expression, symbols
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import Sizes
 from namecheck.rules.dim_map import joined, show_sizes, without_right
@@ -52,6 +53,8 @@ def view(input: Tensor, size: Sizes | None = None) -> Dims:
     whole = product(input.dims.sizes)
     rest = inferred(whole, product(one for one in size if one != -1))
     sizes = [rest if one == -1 and rest is not UNKNOWN else one for one in size]
+    if rest is UNKNOWN:
+        _check_rest(input.dims.prefix, sizes)
     dims = laid_out(input.dims.prefix, sizes)
     return Dims(tuple(dims if _only_inserts(input.dims.prefix, dims) else map(_of_data, dims)))
 
@@ -313,9 +316,26 @@ def _check_sides(
             share, other_share = before[place], after[target]
             if share is None or other_share is None or share == other_share:
                 continue
-            if _divide(share, other_share):
+            sides = _side(own_ratios, place, reversed_), _side(goal, target, reversed_)
+            if _divide(share, other_share) or _one_has_more(*sides):
                 raise _scrambled(part.dim, parts, sizes, (share, other_share))
     _check_steps(parts, own_ratios, goal, sizes)
+
+
+def _side(ratios: _Ratios, place: int, reversed_: bool) -> _Ratios:
+    return ratios[place + 1 :] if reversed_ else ratios[:place]
+
+
+def _one_has_more(side: _Ratios, other_side: _Ratios) -> bool:
+    """Whether one side has all dims of the other, and more than these."""
+    rest = [ratio for ratio in side if ratio != ONE]
+    extra: list[Ratio | None] = []
+    for each in other_side:
+        if each in rest:
+            rest.remove(each)
+        elif each != ONE:
+            extra.append(each)
+    return bool(rest) is not bool(extra)
 
 
 def _divide(share: Ratio, other_share: Ratio) -> bool:
@@ -383,6 +403,34 @@ def _check_steps_from(
             return
 
 
+# The only dim whose size is unknown.
+_REST: Final = axis("_")
+
+
+def _check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
+    """Check the order where one dim has an unknown size, which the size -1 takes.
+
+    Only sizes that the code itself names are compared so.
+    """
+    vague = [dim for dim in dims if dim.size is UNKNOWN]
+    words = {word for dim in dims if isinstance(dim.size, Expression) for word in symbols(dim.size)}
+    if len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):
+        return
+    filled = [_REST if dim.size is UNKNOWN else dim for dim in dims]
+    whole = product(dim.size for dim in filled)
+    rest = inferred(whole, product(size for size in sizes if size != -1))
+    solved = [rest if size == -1 else size for size in sizes]
+    if rest is not UNKNOWN and not any(map(_is_padded, solved)):
+        # The unknown size may equal any other one, so that more would be guessed.
+        parts = [part for dim in filled for part in _parts(dim)]
+        goal = [_Part(Dim(None, size)).ratio for size in solved]
+        _check_sides(parts, [part.ratio for part in parts], goal, solved)
+
+
+def _is_of_code(word: str) -> bool:
+    return naming.is_observed(word) or naming.is_number(word)
+
+
 def _is_padded(size: Size) -> bool:
     """Whether a size is a symbolic one and a few more: ``L+1``."""
     return isinstance(size, Expression) and any(not monomial for monomial, _ in size.terms)
@@ -407,6 +455,9 @@ def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | Non
 
 def _only(word: str, ratios: Sequence[Ratio | None]) -> int | None:
     powers = [0 if each is None else each.power(word) for each in ratios]
+    if _is_of_code(word):
+        # ``C // heads`` and ``heads`` are the two parts of one dim.
+        powers = [max(power, 0) for power in powers]
     return powers.index(1) if [power for power in powers if power] == [1] else None
 
 
@@ -433,11 +484,12 @@ def _scrambled(
     new = Dims(tuple(map(new_dim, sizes)))
     share = both_shares[0] / both_shares[1]
     agreement = f" It is right only if {share.upper} = {share.lower}."
+    is_of_code = dim == _REST or _is_of_code(str(dim.size))
     return Contradiction(
         "NC115",
         f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': a view keeps "
         f"the order of the elements, so each new position of '{word}' has elements of several old "
-        f"ones.{agreement if observed(dim.size) else ''}",
+        f"ones.{agreement if is_of_code else ''}",
         names=[word],
         help=f"Keep '{word}' in its place in the view, then `transpose` or `permute`.",
     )

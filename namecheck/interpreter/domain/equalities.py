@@ -145,8 +145,10 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
         relates = isinstance(other, Expression) or other == 1
         if relates and one == symbol(name) and name not in symbols(other):
             substitution[name] = other
-    # The order of the sides in the program must not matter.
-    return max(substitution.items(), key=lambda pair: pair[0], default=None)
+    # The order of the sides in the program must not matter. Of a number and a dim the dim stays.
+    return max(
+        substitution.items(), key=lambda pair: (naming.is_number(pair[0]), pair[0]), default=None
+    )
 
 
 def equated(tensor: Tensor, store: Store) -> Tensor:

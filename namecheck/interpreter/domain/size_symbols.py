@@ -12,7 +12,7 @@ from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.sizes import Known, symbol
-from namecheck.interpreter.domain.provenance import Attribute, Operation, Parameter, SizeOf
+from namecheck.interpreter.domain.provenance import Attribute, Item, Operation, Parameter, SizeOf
 from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
 
 _ARITHMETIC: Final[dict[str, Callable[[Known, Known], Known]]] = {
@@ -41,7 +41,7 @@ def _of_key(part: object, depth: int) -> Known | None:
     match part.provenance:
         case SizeOf(size):
             return size
-        case Parameter() | Attribute():
+        case Parameter() | Attribute() | Item():
             path = _path(part, depth)
             return None if path is None else symbol(naming.of_number(*path))
         case Operation(name, (left, right)) if name in _ARITHMETIC:
@@ -62,4 +62,7 @@ def _path(key: Key, depth: int) -> tuple[str, int] | None:
         case Attribute(Key() as outer, word) if depth <= _DEEPEST:
             path = _path(outer, depth + 1)
             return None if path is None else (f"{path[0]}.{word}", path[1])
+        case Item(Key() as outer, int() as index) if depth <= _DEEPEST and index >= 0:
+            path = _path(outer, depth + 1)
+            return None if path is None else (f"{path[0]}[{index}]", path[1])
     return None

@@ -30,7 +30,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.evaluation.size_readings import Reading, Subject, readings
+from namecheck.interpreter.evaluation.size_readings import Reading, Subject, inline, readings
 
 # Methods that a tensor has, and neither an array, an image, a frame nor a module.
 _TENSOR_METHODS: Final = frozenset(
@@ -60,6 +60,14 @@ def observe(interpreter: Interpreter, assignment: ast.Assign, store: Store, fram
     return bound
 
 
+def observe_inline(
+    interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
+) -> None:
+    """Name the dims of the tensors whose sizes an expression reads."""
+    for reading in inline(expression):
+        _observe(interpreter, reading, store, frame)
+
+
 def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Frame) -> Bound:
     words = [target.id for _, target in reading.variables]
     plain = [word for word in words if word.strip("_")]
@@ -83,6 +91,8 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         if dim != dims[position]:
             dims = dims.replace(position, dim)
             message = f"{subject}.shape[{position}], read here"
+            if target.id.startswith(subject):
+                message = "read here"
             origins[target.id] = interpreter.place(target, message)
         if isinstance(dim.size, (int, Expression)):
             bound.append((target, sized(dim.size)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.trees import nodes
 
 Subject: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
 
@@ -43,6 +45,20 @@ def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
         return
     if reading is not None:
         yield reading
+
+
+@lru_cache(maxsize=4096)
+def inline(expression: ast.expr) -> tuple[Reading, ...]:
+    """The sizes that an expression reads without a variable: ``x.view(x.size(0), -1)``."""
+    singles: list[Reading] = []
+    for node in nodes(expression):
+        if isinstance(node, (ast.Subscript, ast.Call)):
+            word = ast.copy_location(ast.Name(""), node)
+            reading = _single(word, node)
+            if reading is not None and isinstance(reading.subject, ast.Name):
+                word.id = f"{reading.subject.id}.shape[{reading.variables[0][0]}]"
+                singles.append(reading)
+    return tuple(singles)
 
 
 def _joined(several: Sequence[Reading]) -> Iterator[Reading]:

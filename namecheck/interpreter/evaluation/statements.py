@@ -178,6 +178,7 @@ class Statements:
             from namecheck.interpreter.evaluation import observed_axes  # only where asked for
 
             size_bindings = observed_axes.observe(self.interpreter, assignment, store, frame)
+            observed_axes.observe_inline(self.interpreter, assignment.value, store, frame)
         value = self.interpreter.evaluate(assignment.value, store, frame)
         if not isinstance(value, Union):
             for target in assignment.targets:
@@ -228,6 +229,10 @@ class Statements:
     def _return(self, return_node: ast.Return, store: Store, frame: Frame) -> list[Store]:
         value: Value = NONE
         if return_node.value is not None:
+            if self.interpreter.context.evidence is Evidence.OBSERVED:
+                from namecheck.interpreter.evaluation import observed_axes  # only where asked for
+
+                observed_axes.observe_inline(self.interpreter, return_node.value, store, frame)
             value = self.interpreter.evaluate(return_node.value, store, frame)
 
         def leave(choice: Value, layer: Store) -> None:

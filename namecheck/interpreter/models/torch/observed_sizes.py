@@ -13,6 +13,7 @@ from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, OPEN, Dims
 from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.sizes import Expression, symbol
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins, size_symbols
 from namecheck.interpreter.domain.store import Store
@@ -20,11 +21,13 @@ from namecheck.interpreter.domain.values import (
     ListValue,
     Opaque,
     Repeated,
+    TensorValue,
     TupleValue,
     Value,
     sized,
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.models.likelihood import Inputs
 from namecheck.operators.row import Operator
 
@@ -123,6 +126,44 @@ def _as_size(value: Value, lowered: Any, store: Store) -> Any:
         return lowered
     size = size_symbols.symbolic(value)
     return UNKNOWN if size is None else equalities.size(size, store)
+
+
+def learn_features(
+    row: Operator | None,
+    lowered: Sequence[Any],
+    lowered_keywords: Mapping[str, Any],
+    begun: Begun | None,
+    store: Store,
+) -> None:
+    """Equate the last size of an input with the features that a linear layer takes."""
+    if row is None or row.names != "linear_module":
+        return
+    count = 0 if begun is None else begun.args
+    tensor = lowered[count] if len(lowered) > count else None
+    features = lowered[0] if count else lowered_keywords.get("in_features", UNKNOWN)
+    last = tensor.dims.from_right(1) if isinstance(tensor, Tensor) else None
+    if last is not None and isinstance(last.size, Expression) and isinstance(features, Expression):
+        equalities.equate(last.size, features, store)
+
+
+def name_rest(
+    interpreter: Interpreter, lowered: Sequence[Any], outcome: Value, store: Store
+) -> None:
+    """Name the dim of a view that takes the size -1, where nothing is known of it."""
+    sizes = lowered[1] if len(lowered) == 2 else lowered[1:]
+    if not isinstance(outcome, TensorValue) or not isinstance(sizes, (tuple, list)):
+        return
+    content = joins.held(outcome, store)
+    dims = content.tensor.dims
+    place = next((index for index, size in enumerate(sizes) if size == -1), None)
+    if place is None or dims.open or len(dims.prefix) != len(sizes) or len(sizes) < 3:
+        return
+    dim = dims.prefix[place]
+    if dim.size is UNKNOWN and dim.name is UNKNOWN:
+        own = naming.of_unpacking("_", interpreter.new_address())
+        named = dims.replace(place, replace(dim, name=Axis(own), size=symbol(own)))
+        tensor = replace(content.tensor, dims=named)
+        joins.write(outcome, store, replace(content, tensor=tensor))
 
 
 def with_likely_matrix(row: Operator | None, call_inputs: Inputs) -> Inputs | None:

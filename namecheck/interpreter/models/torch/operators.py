@@ -190,6 +190,8 @@ class TorchOperators:
             return interpreter.failed()
         if interpreter.context.evidence is Evidence.OBSERVED:
             interpreter.findings.judged.passed.add((frame.environment.number, node))
+            row = operators.row_of(row_key, interpreter.context.rows)
+            observed_sizes.learn_features(row, lowered, lowered_keywords, begun, store)
         if row_key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 
@@ -206,6 +208,8 @@ class TorchOperators:
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, keyword_values, store)
+        if interpreter.context.evidence is Evidence.OBSERVED and row_key in ("view", "reshape"):
+            observed_sizes.name_rest(interpreter, lowered, result, store)
         if letters is not None:
             from namecheck.interpreter.models.torch import observed_letters
 
