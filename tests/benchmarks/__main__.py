@@ -19,6 +19,7 @@ p  hostile programs, each under limits of time and memory
 q  lines per second and runs of function bodies in the projects under ``--project FOLDER``
 r  one file: an empty one, and one of 300 annotated lines
 s  hostile programs in four sizes each
+t  the pages of a report on 100,000 lines full of names, apart from their analysis
 
 Both sides run in turns, and the output is the median of the ratios of neighbouring runs, in
 processor time. ``--only WORD`` selects some of the programs of p and s. It needs an environment
@@ -42,7 +43,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import growth, hostile, linear, plugin, projects, real_projects, starts
+from tests.benchmarks import (
+    growth,
+    hostile,
+    linear,
+    plugin,
+    projects,
+    real_projects,
+    reports,
+    starts,
+)
 from tests.benchmarks.processes import (
     Run,
     check,
@@ -238,6 +248,7 @@ def main() -> None:
         "q": lambda folder, rounds: real_projects.run(options.project or []),
         "r": starts.one_file,
         "s": lambda folder, rounds: growth.run(folder, options.only),
+        "t": reports.rendering,
     }
     if unknown := set(options.which) - set(benchmarks):
         parser.error(f"there is no benchmark {min(unknown)!r}")

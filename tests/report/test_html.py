@@ -10,13 +10,14 @@ from typing import Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from pygments.lexers.python import PythonLexer
 
 from namecheck.core.findings import Span
 from namecheck.interpreter.workspace.inspection import Knowledge, TensorExpression
 from namecheck.project import file_check
 from namecheck.project.settings import Settings
 from namecheck.report.frame import visible
-from namecheck.report.html import rendering
+from namecheck.report.html import highlighting, rendering
 from namecheck.report.html.markup import Mark, SourceListing, lines
 from namecheck.report.html.site import PAGE_NAME, page_name
 from tests.fixture_reader import FIXTURES
@@ -392,6 +393,17 @@ def test_names_of_pages() -> None:
 
 def _expression(*span: int) -> TensorExpression:
     return TensorExpression(Span(*span), ("N",), (), Knowledge.FULL)
+
+
+def test_words_have_the_classes_that_pygments_gives_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lexer that tries frequent tokens first finds the same ones."""
+    paths = sorted((FIXTURES.parent / "namecheck").rglob("*.py"))[::20]
+    texts = [PROGRAM, *(path.read_text("utf-8") for path in paths)]
+    texts.append("x.self = .5 + 1.5e3 + 1_000 + 0x1f; y = x . sum(rb'a' f'{x!r:>{self}}')\n")
+    texts.append("match case:\n    case type(): print(match, lambda _: __name__ @ cls)\n")
+    quick = [highlighting.pieces_by_line(text) for text in texts]
+    monkeypatch.setattr(highlighting, "_Lexer", PythonLexer)
+    assert [highlighting.pieces_by_line(text) for text in texts] == quick
 
 
 def test_expressions_that_cross_are_left_out() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, TypeAlias
+from keyword import kwlist, softkwlist
+from typing import Any, ClassVar, Final, TypeAlias
 
+from pygments.lexer import inherit, words
 from pygments.lexers.python import PythonLexer
+from pygments.regexopt import regex_opt
 from pygments.token import Token, _TokenType
 
 Piece: TypeAlias = tuple[str, str]
@@ -26,10 +29,39 @@ _CLASSES: Final = (
 )
 
 
+# Words that may be more than a name; pygments decides about these.
+_SPECIAL: Final = {
+    *("self", "cls", "Ellipsis", "NotImplemented"),
+    *kwlist,
+    *softkwlist,
+    *(
+        word
+        for state in ("keywords", "expr-keywords", "soft-keywords", "builtins", "magicfuncs")
+        for pattern, *_ in PythonLexer.tokens[state]
+        if isinstance(pattern, words)
+        for word in pattern.words
+    ),
+}
+
+
+class _Lexer(PythonLexer):
+    """The lexer of pygments, which tries first what is most frequent: it takes half of the time."""
+
+    tokens: ClassVar[dict[str, Any]] = {
+        "root": [
+            (rf"(?!{regex_opt(_SPECIAL)}\b)(?!__)[A-Za-z_]\w*+(?![\"'])", Token.Name),
+            (r"[()\[\]]|[:,] ?|\.(?!\d)", Token.Punctuation),
+            (r" [-=+*/<>] ", Token.Operator),
+            (r"\d+(?![\w.])", Token.Literal.Number),
+            inherit,
+        ]
+    }
+
+
 def pieces_by_line(text: str) -> list[list[Piece]]:
     """Every line of a program in pieces; together they are the line."""
     piece_lists: list[list[Piece]] = [[]]
-    for _, token_kind, value in PythonLexer().get_tokens_unprocessed(text):
+    for _, token_kind, value in _Lexer().get_tokens_unprocessed(text):
         name = _class_of(token_kind)
         first, *rest = value.split("\n") if "\n" in value else (value,)
         _add(piece_lists[-1], first, name)
