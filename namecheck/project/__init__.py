@@ -11,10 +11,10 @@ from namecheck.core.findings import Finding, Kind, register
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.reach import leading, scan
-from namecheck.project.removed_api import reported
 from namecheck.project.settings import Settings
 from namecheck.project.tasks import Entry, Outcome, Task
 from namecheck.project.walk import Walk
+from namecheck.project.whole_run import reported
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -168,3 +168,19 @@ def test_hash_seeds(tree: Path) -> None:
         assert run.returncode == 1, run.stderr.decode()
         outputs.setdefault(run.stdout, seed)
     assert len(outputs) == 1, f"seeds {sorted(outputs.values())} differ"
+
+
+def test_a_patch_of_torch_counts_in_whatever_order_files_are_read(tmp_path: Path) -> None:
+    """A file that imports nothing of the other patches torch: nothing is reported in either."""
+    call = 'import torch\n\nx = torch.zeros(2, names=("N",))\ntorch.stack([x], new_name="B")\n'
+    (tmp_path / "calls.py").write_text(call)
+    assert [f.code for f in project.check(Walk().entries([str(tmp_path)]), jobs=1).findings] == [
+        "NC114"
+    ]
+    for name in ("a_patch.py", "z_patch.py"):
+        patch = tmp_path / name
+        patch.write_text("import torch\n\n\ndef install(stack):\n    torch.stack = stack\n")
+        for jobs in (1, 2):
+            result = project.check(Walk().entries([str(tmp_path)]), jobs=jobs)
+            assert result.findings == ()
+        patch.unlink()
