@@ -305,11 +305,14 @@ def _check_sides(
 ) -> None:
     """Raise if an axis is kept whole, but with more or fewer elements left or right of it.
 
-    The number of elements on the other side need not be known.
+    The number of elements on the other side need not be known. It is reported of the sizes that the
+    code itself names alone: those of annotations may be 1.
     """
     for reversed_ in (False, True):
         before, after = _running(own_ratios, reversed_), _running(goal, reversed_)
         for place, part in enumerate(parts):
+            if part.dim != _REST and not _is_of_code(str(part.dim.size)):
+                continue
             target = _target(part.dim, own_ratios, goal)
             if target is None or goal[target] != own_ratios[place]:
                 continue

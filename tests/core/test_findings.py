@@ -73,7 +73,11 @@ def test_the_bad_program_raises_and_the_good_one_does_not(code: str) -> None:
 @pytest.mark.parametrize("code", static_codes(), ids=lambda code: code.code)
 def test_the_bad_program_shows_the_code_alone_and_the_good_one_nothing(code: Code) -> None:
     semantics = Semantics.NATIVE if code.code == "NC120" else Semantics.NAMECHECK
-    settings = Settings(semantics=semantics, torch=">=2.13" if code.code == "NC701" else "")
+    settings = Settings(
+        semantics=semantics,
+        torch=">=2.13" if code.code == "NC701" else "",
+        evidence="observed" if code.code == "NC604" else "declared",
+    )
     bad = project.check_text(code.bad.encode(), "bad.py", settings)
     good = project.check_text(code.good.encode(), "good.py", settings)
     assert [finding.code for finding in bad.findings] == [code.code]

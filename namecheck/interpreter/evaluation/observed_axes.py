@@ -30,7 +30,13 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.evaluation.size_readings import Reading, Subject, inline, readings
+from namecheck.interpreter.evaluation.size_readings import (
+    Reading,
+    Subject,
+    chosen,
+    inline,
+    readings,
+)
 
 # Methods that a tensor has, and neither an array, an image, a frame nor a module.
 _TENSOR_METHODS: Final = frozenset(
@@ -57,6 +63,10 @@ def observe(interpreter: Interpreter, assignment: ast.Assign, store: Store, fram
     if len(assignment.targets) == 1:
         for reading in readings(assignment.targets[0], assignment.value):
             bound += _observe(interpreter, reading, store, frame)
+        for target in chosen(assignment.targets[0], assignment.value):
+            # Of which tensor they are is unknown: they are numbers.
+            number = naming.of_number(target.id, interpreter.new_address())
+            bound.append((target, sized(symbol(number))))
     return bound
 
 

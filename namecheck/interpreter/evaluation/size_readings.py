@@ -61,6 +61,16 @@ def inline(expression: ast.expr) -> tuple[Reading, ...]:
     return tuple(singles)
 
 
+def chosen(lvalue: ast.expr, expression: ast.expr) -> tuple[ast.Name, ...]:
+    """The variables for the sizes of one of two tensors: ``x.shape if y is None else y.shape``."""
+    if not isinstance(expression, ast.IfExp) or not isinstance(lvalue, (ast.Tuple, ast.List)):
+        return ()
+    if _subject(expression.body) is None or _subject(expression.orelse) is None:
+        return ()
+    variables = tuple(node for node in lvalue.elts if isinstance(node, ast.Name))
+    return variables if len(variables) == len(lvalue.elts) else ()
+
+
 def _joined(several: Sequence[Reading]) -> Iterator[Reading]:
     """Readings of single sizes of one tensor as one: ``b, c = x.shape[0], x.shape[1]``."""
     by_subject: dict[str, Reading] = {}

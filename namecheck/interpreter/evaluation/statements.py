@@ -190,6 +190,8 @@ class Statements:
         def write(choice: Value, layer: Store) -> None:
             for target in assignment.targets:
                 self.interpreter.bind(target, choice, layer, frame)
+            for size_target, size in size_bindings:
+                self.interpreter.bind(size_target, size, layer, frame)
 
         if any(isinstance(target, (ast.Tuple, ast.List)) for target in assignment.targets):
             value = targets.unpackable(value, store)

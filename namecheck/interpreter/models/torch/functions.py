@@ -84,7 +84,7 @@ def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
     """A layer of the table, by its row."""
     args, words = tuple(call.args), tuple(call.kwargs.items())
     if interpreter.context.evidence is Evidence.OBSERVED:
-        from namecheck.interpreter.models.torch import observed_sizes  # only where asked for
+        from namecheck.interpreter.models import observed_sizes  # only where asked for
 
         args, words = observed_sizes.of_layer(interpreter, key, args, words)
     made = TorchModule(interpreter.new_address(), key, args, words, call.node)

@@ -146,7 +146,7 @@ class TorchNN:
         """The result of an unknown module that keeps the dims of its input, as its name says."""
         if self.interpreter.context.evidence is not Evidence.OBSERVED:
             return None
-        from namecheck.interpreter.models.torch import observed_modules  # only where asked for
+        from namecheck.interpreter.models import observed_modules  # only where asked for
 
         return observed_modules.kept(self.interpreter, call)
 

@@ -116,7 +116,7 @@ class TorchOperators:
                 return self._nothing(operator, args, keyword_values, node, store)
         letters = None
         if interpreter.context.evidence is Evidence.OBSERVED and "einops." in row_key:
-            from namecheck.interpreter.models.torch import observed_letters  # few files use them
+            from namecheck.interpreter.models import observed_letters  # few files use them
 
             letters = observed_letters.of_call(row_key, every)
             if letters is not None:
@@ -131,7 +131,7 @@ class TorchOperators:
             for name, value in keyword_values.items()
         }
         if interpreter.context.evidence is Evidence.OBSERVED:
-            from namecheck.interpreter.models.torch import observed_sizes  # only where asked for
+            from namecheck.interpreter.models import observed_sizes  # only where asked for
 
             observed_sizes.fill(row_key, args, keyword_values, lowered, lowered_keywords, store)
         inputs = (*lowered, *lowered_keywords.values())
@@ -211,7 +211,7 @@ class TorchOperators:
         if interpreter.context.evidence is Evidence.OBSERVED and row_key in ("view", "reshape"):
             observed_sizes.name_rest(interpreter, lowered, result, store)
         if letters is not None:
-            from namecheck.interpreter.models.torch import observed_letters
+            from namecheck.interpreter.models import observed_letters
 
             observed_letters.name_result(interpreter, letters, result, node, store)
         if not interpreter.listeners.follow_results:
@@ -282,7 +282,7 @@ class TorchOperators:
         settled = all(origins.is_within(place, frame, interpreter.source) for place in sources)
         is_observed = False
         if interpreter.context.evidence is Evidence.OBSERVED:
-            from namecheck.interpreter.models.torch import observed_sizes  # only where asked for
+            from namecheck.interpreter.models import observed_sizes  # only where asked for
 
             is_observed = not observed_sizes.declare(self.lower(value, store) for value in every)
         interpreter.report(
