@@ -346,10 +346,10 @@ def merged(dims: Sequence[Dim]) -> Dim:
     Axes become an axis that lists its factors; with a label among them the result has no name.
     """
     labelled = any(isinstance(dim.name, str) for dim in dims)
-    left = [dim for dim in dims if dim.size != 1] or list(dims[:1])
-    if len(left) == 1 and not labelled:
-        return left[0]
-    return Dim(None if labelled else _merged_name(left), product(dim.size for dim in left))
+    factors = [dim for dim in dims if dim.size != 1] or list(dims[:1])
+    if len(factors) == 1 and not labelled:
+        return factors[0]
+    return Dim(None if labelled else _merged_name(factors), product(dim.size for dim in factors))
 
 
 def _merged_name(dims: Sequence[Dim]) -> Name:

@@ -199,10 +199,10 @@ def _sum(terms: Iterable[tuple[Monomial, int]]) -> Known:
     total: dict[Monomial, int] = {}
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
-    left = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
-    if all(not monomial for monomial, _ in left):
-        return left[0][1] if left else 0
-    return Expression(tuple(sorted(left, key=_order)))
+    nonzero = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
+    if all(not monomial for monomial, _ in nonzero):
+        return nonzero[0][1] if nonzero else 0
+    return Expression(tuple(sorted(nonzero, key=_order)))
 
 
 def _sorted(atoms: Monomial) -> Monomial:

@@ -334,7 +334,7 @@ def _settled(
     def question(out_dtype: str | None) -> str:
         if out_dtype is not None:
             outputs.check(
-                result_dtype.output, dtype, dtype, out_dtype, asked=asked_dtype is not None
+                result_dtype.output, dtype, dtype, out_dtype, requested=asked_dtype is not None
             )
         return dtype
 
@@ -361,7 +361,7 @@ def _evaluated(
             common = dtype = asked_dtype
         if out_dtype is not None:
             outputs.check(
-                result_dtype.output, common, dtype, out_dtype, asked=asked_dtype is not None
+                result_dtype.output, common, dtype, out_dtype, requested=asked_dtype is not None
             )
         if common in result_dtype.lacks and not on_meta:
             raise _without_kernel(result_dtype.refusal, common)

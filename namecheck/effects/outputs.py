@@ -56,9 +56,9 @@ def read(text: str, word: str, place: int) -> Output:
     into = read_cell(text)
     names = [each.name for each in words_in(into.items)] or [word]
     fills = names[0] == "made"
-    taken = names[1:] if fills and len(names) > 1 else names
-    how = taken[0] if taken[0] in _MESSAGES else ""
-    return Output(how, frozenset() if how else dtypes_of(taken), into.message(place), fills)
+    categories = names[1:] if fills and len(names) > 1 else names
+    how = categories[0] if categories[0] in _MESSAGES else ""
+    return Output(how, frozenset() if how else dtypes_of(categories), into.message(place), fills)
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
@@ -73,7 +73,7 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
             raise WordError("the error of torch for other dtypes is missing")
 
 
-def check(output: Output, common: str, dtype: str, out_dtype: str, *, asked: bool) -> None:
+def check(output: Output, common: str, dtype: str, out_dtype: str, *, requested: bool) -> None:
     """Refuse an output that does not accept the result's dtype (tensor_attributes.rst, casting)."""
     if out_dtype == dtype:
         return
@@ -81,7 +81,7 @@ def check(output: Output, common: str, dtype: str, out_dtype: str, *, asked: boo
     if how == "unary":
         how = "same" if common == dtype else "cast"
         message = _MESSAGES["unary"] if common == dtype else None
-    if asked and how != "same":
+    if requested and how != "same":
         how, message = "same", _MESSAGES["made" if output.fills else "same"]
     if how == "cast" and can_cast(dtype, out_dtype):
         return

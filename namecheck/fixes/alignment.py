@@ -118,13 +118,13 @@ from namecheck.fixes.shared.operands import align_by_labels, aligned_operands, a
 def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Aligns an operand with another that has all of its names: `align_as`, or `[:, None]`."""
     operands = aligned_operands(finding, site)
-    tried: set[tuple[OperandFacts, object]] = set()
+    attempts: set[tuple[OperandFacts, object]] = set()
     for own, model in permutations(sorted(operands, key=lambda one: not _is_stable(one, site)), 2):
         if own.names is None or model.names is None or len(own.names) >= len(model.names):
             continue
-        if (own, model.names) in tried:  # of several equal ones, one is enough
+        if (own, model.names) in attempts:  # of several equal ones, one is enough
             continue
-        tried.add((own, model.names))
+        attempts.add((own, model.names))
         if own.labelled and model.labelled:
             yield from align_by_labels(own, model, site, certain=True)
         else:

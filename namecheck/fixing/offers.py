@@ -39,12 +39,12 @@ def offer(
     `overlay` has contents of files, by location, in place of those on the disk; the `cache`, which
     must not be used with it, has earlier trials.
     """
-    kept = _Kept(entries, cache, min(limit, PATIENCE))
-    untried = [finding for finding in findings if not kept.knows(finding)]
+    records = _Kept(entries, cache, min(limit, PATIENCE))
+    untried = [finding for finding in findings if not records.knows(finding)]
     if untried:
-        _try(kept, untried, limit, overlay)
-        kept.save()
-    fixes = [(finding, kept.fix(finding)) for finding in findings]
+        _try(records, untried, limit, overlay)
+        records.save()
+    fixes = [(finding, records.fix(finding)) for finding in findings]
     offered = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
     return Offer(offered, sum(isinstance(fix, int) for _, fix in fixes))
 
@@ -120,23 +120,23 @@ class _Kept:
 
 
 def _try(
-    kept: _Kept, findings: Sequence[Finding], limit: int, overlay: Mapping[str, bytes]
+    records: _Kept, findings: Sequence[Finding], limit: int, overlay: Mapping[str, bytes]
 ) -> None:
     """Try the fixes of findings, until this many bytes were checked."""
     from namecheck.fixing.proposals import Proposals
     from namecheck.fixing.registry import fixers
     from namecheck.fixing.trials import Trials
 
-    trials = Trials(kept.entries)
+    trials = Trials(records.entries)
     trials.overlay.update(overlay)
-    proposals = Proposals(trials, kept.patience)
+    proposals = Proposals(trials, records.patience)
 
     def tried(finding: Finding) -> Fix | int | None:
         attempt = proposals.attempt(finding)
-        return kept.patience if attempt.given_up else attempt.fix
+        return records.patience if attempt.given_up else attempt.fix
 
     for finding in findings:
         if finding.code not in fixers():
-            kept.learn(finding, None, Reads())
+            records.learn(finding, None, Reads())
         elif trials.spent <= limit:
-            kept.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023
+            records.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023

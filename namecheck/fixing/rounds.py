@@ -175,12 +175,12 @@ class _Mender:
         state = self._together(location, chosen_fixes)
         if state is not None or len(chosen_fixes) < 2:
             return state
-        taken: list[tuple[Finding, Fix]] = []
+        combined: list[tuple[Finding, Fix]] = []
         for pair in chosen_fixes:
-            further = self._together(location, [*taken, pair])
+            further = self._together(location, [*combined, pair])
             if further is not None:
                 state = further
-                taken.append(pair)
+                combined.append(pair)
         return state
 
     def _together(self, location: str, chosen_fixes: Sequence[tuple[Finding, Fix]]) -> State | None:

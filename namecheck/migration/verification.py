@@ -42,7 +42,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
         }
     except Refused as refused:
         return f"the result would be no Python: {refused.finding.message}"
-    left = {
+    remaining = {
         os.path.realpath(location): {_called(place.source) for place in draft.left}
         for location, draft in drafts.items()
     }
@@ -51,7 +51,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
     for finding in findings(entry, drafts):
         location = os.path.realpath(finding.filename)
         text = sources[location].segment(finding.span) if location in sources else ""
-        if _called(text) not in left.get(location, ()):
+        if _called(text) not in remaining.get(location, ()):
             counts[finding.code] -= 1
             if counts[finding.code] < 0:
                 new.append(f"{finding.code} at `{text}`" if text else finding.code)

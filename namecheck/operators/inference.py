@@ -395,11 +395,11 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
         return computed
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
     if named and keeps:
-        kept = dim_map.renamed_as(computed.dims, out.dims)
+        named_dims = dim_map.renamed_as(computed.dims, out.dims)
         annotated = any(isinstance(name, naming.Axis) for name in out.dims.names)
         if inputs is Answer.MAYBE and row.out != "keeps" and annotated:
-            kept = join_dims(kept, computed.dims)  # an axis may name an unnamed dim
-        return replace(computed, dims=kept)
+            named_dims = join_dims(named_dims, computed.dims)  # an axis may name an unnamed dim
+        return replace(computed, dims=named_dims)
     dims = computed.dims
     if named and row.out == "unifies":
         dims = broadcast(dims, out.dims)

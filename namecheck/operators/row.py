@@ -191,12 +191,12 @@ class Operator:
         """The parameters of an overload; without `params`, those of the rule."""
         rule = registry.find(self.names)
         declared = self.signatures[overload] if self.params else ()
-        taken = declared or (signatures.of(rule) if rule and not self.params else ())
+        parameters = declared or (signatures.of(rule) if rule and not self.params else ())
         return columns.Overload(
             tuple(p.role or p.name for p in declared if p.kinds & {"tensor", "tensors"}),
-            tuple(p.role or p.name for p in taken if not p.kinds or p.kinds & _TAKING),
+            tuple(p.role or p.name for p in parameters if not p.kinds or p.kinds & _TAKING),
             any(p.name == "memory_format" for p in declared),
-            any(p.name == "device" and "device" in p.kinds for p in taken),
+            any(p.name == "device" and "device" in p.kinds for p in parameters),
             self.is_placed,
             tuple(p.name for p in self.constructor if p.name in _SWITCHES),
         )

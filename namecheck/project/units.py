@@ -96,13 +96,13 @@ class Packer:
 
     def _closure(self, locations: Iterable[str]) -> list[str]:
         """The files, and all that they import over any number of files."""
-        pending, seen = list(locations), set[str]()
+        pending, reached = list(locations), set[str]()
         while pending:
             location = pending.pop()
-            if location not in seen:
-                seen.add(location)
+            if location not in reached:
+                reached.add(location)
                 pending += self._imports(location)
-        return sorted(location for location in seen if location in self._disk.files)
+        return sorted(location for location in reached if location in self._disk.files)
 
     def _folders(self, locations: Iterable[str], further: Collection[str]) -> dict[str, list[str]]:
         """The listings that lookups of modules from these files need, and those of `further`."""

@@ -36,9 +36,9 @@ def indexing(input: Tensor, index: Any) -> Dims:
 @rule
 def indexing_natively(input: Tensor, index: Any) -> Dims:
     """As `indexing`; torch 2.12 refuses None, bools, lists and index tensors with names."""
-    taken = _indexed(input.dims, index, native=True)
-    taken.refuse("index.Tensor")
-    return taken.result()
+    indexed = _indexed(input.dims, index, native=True)
+    indexed.refuse("index.Tensor")
+    return indexed.result()
 
 
 @rule(aligns="matched")
@@ -69,13 +69,13 @@ def assigning_natively(input: Tensor, index: Any, value: Any) -> None:
     """As `assigning`; torch 2.12 copies into a view: names must match, or the value is expanded."""
     if index is False:
         return
-    taken = _indexed(input.dims, index, native=True)
-    if taken.advanced and isinstance(value, Tensor) and _starts_with_one(value.dims):
+    indexed = _indexed(input.dims, index, native=True)
+    if indexed.advanced and isinstance(value, Tensor) and _starts_with_one(value.dims):
         refuse_named("view", (value,))  # torch drops leading dims of size 1 by a view
-    taken.refuse("index_put_", value)
-    if taken.advanced or not isinstance(value, Tensor) or value.dims.rank == 0:
+    indexed.refuse("index_put_", value)
+    if indexed.advanced or not isinstance(value, Tensor) or value.dims.rank == 0:
         return
-    target = taken.result()
+    target = indexed.result()
     same = dim_map.same_shape(target, value.dims)
     if same is Answer.NO and value.dims.named() is Answer.YES:
         raise not_supported("view")
@@ -189,25 +189,25 @@ def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
     if len(gaps) > 1 and middle.rank and any(needed[gaps[1] :]):
         raise _out_of_bounds(0, gaps[1] + 1, 0)
     supply = iter([*dim_map.first(dims, front).prefix, *dim_map.last(dims, back).prefix])
-    taken = _Taken()
+    result = _Taken()
     consumed = 0
     for place, (item, count) in enumerate(zip(items, needed, strict=True)):
         consumed += count
         past = bool(gaps) and place >= gaps[0]
-        taken.left = (
+        result.left = (
             dim_map.last(dims, front + back - consumed)
             if past
             else dim_map.without_left(dims, consumed)
         )
         if item is ...:
-            taken.slots.append(middle if place == gaps[0] else Dims())
+            result.slots.append(middle if place == gaps[0] else Dims())
         else:
             over = tuple(next(supply) for _ in range(count))
-            _take(taken, item, over, place, native=native)
+            _take(result, item, over, place, native=native)
     if not gaps:
-        taken.slots.append(middle)
-    taken.left = Dims()
-    return taken
+        result.slots.append(middle)
+    result.left = Dims()
+    return result
 
 
 def _items(index: Any) -> list[Any]:
@@ -278,16 +278,16 @@ def _is_doubtful(item: Any) -> bool:
 
 def _until_doubt(dims: Dims, parts: Sequence[Any]) -> _Taken:
     """The dims before the first item that indexes an unknown number of dims."""
-    taken = _Taken()
+    result = _Taken()
     for place, item in enumerate(parts):
         _check_item(item)
         if not isinstance(item, (int, Expression, slice, type(None))) or isinstance(item, bool):
             break
         over = dim_map.first(dims, 1).prefix if _needed(item) else ()
-        _take(taken, item, over, place, native=False)
+        _take(result, item, over, place, native=False)
         dims = dim_map.without_left(dims, _needed(item))
-    taken.slots.append(OPEN)
-    return taken
+    result.slots.append(OPEN)
+    return result
 
 
 def _needed(item: Any) -> int:

@@ -226,9 +226,9 @@ def convolves(
     """The input's names, except for the channels: the weight's first dim (conv2d)."""
     kernel = _weight(weight.dims, spatial)
     _check_bias(kernel[0], bias, spatial)
-    taken = _times(kernel[1], groups)
+    channels_in = _times(kernel[1], groups)
     sizes = [dim.size for dim in kernel[2:]]
-    return _convolved(input, taken, kernel[0], spatial, sizes, stride, padding, dilation)
+    return _convolved(input, channels_in, kernel[0], spatial, sizes, stride, padding, dilation)
 
 
 @rule(memory="unknown")
@@ -243,8 +243,10 @@ def convolution_module(
     dilation: Extent = 1,
 ) -> Dims:
     """The input's names; a symbolic size names the output channels (torch.nn.Conv2d)."""
-    taken, made = new_dim(in_channels), new_dim(out_channels)
-    return _convolved(input, taken, made, spatial, kernel_size, stride, padding, dilation)
+    channels_in, channels_out = new_dim(in_channels), new_dim(out_channels)
+    return _convolved(
+        input, channels_in, channels_out, spatial, kernel_size, stride, padding, dilation
+    )
 
 
 def _weight(weight: Dims, spatial: int) -> tuple[Dim, ...]:
@@ -268,20 +270,20 @@ def _times(dim: Dim, groups: Size) -> Dim:
 
 def _convolved(
     input: Tensor,
-    taken: Dim,
-    made: Dim,
+    channels_in: Dim,
+    channels_out: Dim,
     spatial: int,
     kernel: Extent,
     stride: Extent,
     padding: Extent | str,
     dilation: Extent,
 ) -> Dims:
-    _check_input(input.dims, taken, spatial)
+    _check_input(input.dims, channels_in, spatial)
     if padding == "same":
         sizes = [dim.size for dim in last(input.dims, spatial).prefix]
     else:
         sizes = run_over(input.dims, windows_of(kernel, stride, padding, dilation, spatial))
-    return _with_channels(input.dims, made, sizes)
+    return _with_channels(input.dims, channels_out, sizes)
 
 
 def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
@@ -298,10 +300,10 @@ def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
     )
 
 
-def _check_bias(made: Dim, bias: Tensor | None, spatial: int) -> None:
+def _check_bias(channels_out: Dim, bias: Tensor | None, spatial: int) -> None:
     if bias is not None and bias.dims.rank == 1:
         what = "the channels made and the bias"
-        check_one(f"conv{spatial}d", what, made, bias.dims[0], by_label=False)
+        check_one(f"conv{spatial}d", what, channels_out, bias.dims[0], by_label=False)
 
 
 def _with_channels(dims: Dims, channels: Dim, sizes: Sequence[Size]) -> Dims:
@@ -348,15 +350,17 @@ def transposed_convolution_module(
     output_size: Sizes | None = None,
 ) -> Dims:
     """As `convolution_module`; the spatial dims grow (torch.nn.ConvTranspose2d)."""
-    taken, made = new_dim(in_channels), new_dim(out_channels)
+    channels_in, channels_out = new_dim(in_channels), new_dim(out_channels)
     more = output_padding if output_size is None else UNKNOWN
-    return _transposed(input, taken, made, spatial, kernel_size, stride, padding, more, dilation)
+    return _transposed(
+        input, channels_in, channels_out, spatial, kernel_size, stride, padding, more, dilation
+    )
 
 
 def _transposed(
     input: Tensor,
-    taken: Dim,
-    made: Dim,
+    channels_in: Dim,
+    channels_out: Dim,
     spatial: int,
     kernel: Extent,
     stride: Extent,
@@ -364,14 +368,14 @@ def _transposed(
     output_padding: Extent,
     dilation: Extent,
 ) -> Dims:
-    _check_input(input.dims, taken, spatial)
+    _check_input(input.dims, channels_in, spatial)
     windows = windows_of(kernel, stride, padding, dilation, spatial)
     places = last(input.dims, spatial).prefix
     more = spread(output_padding, spatial)
     sizes = [
         window.size(dim.size, rest) for dim, window, rest in zip(places, windows, more, strict=True)
     ]
-    return _with_channels(input.dims, made, sizes)
+    return _with_channels(input.dims, channels_out, sizes)
 
 
 @rule(memory="plain")

@@ -207,8 +207,8 @@ def unbind(input: Tensor, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
             help="A tensor without dimensions has nothing to unbind.",
         )
     place = locate(input.dims, dim)
-    size, left = input.dims[place].size, input.dims.without(place)
-    return (left,) * size if isinstance(size, int) and size <= _MOST else Many(Tensor(left))
+    size, others = input.dims[place].size, input.dims.without(place)
+    return (others,) * size if isinstance(size, int) and size <= _MOST else Many(Tensor(others))
 
 
 def _cut(input: Tensor, operator: str, dim: DimArgument) -> Position:

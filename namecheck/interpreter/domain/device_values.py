@@ -48,11 +48,11 @@ def resolved(tensor: Tensor, store: Store) -> Tensor:
     device = tensor.device
     if not isinstance(device, Chosen):
         return tensor
-    left = tuple(each for each in device.alternatives if store.allows(each[1]))
-    if len(left) == len(device.alternatives) or not left:
+    possible = tuple(each for each in device.alternatives if store.allows(each[1]))
+    if len(possible) == len(device.alternatives) or not possible:
         return tensor
-    names = {devices.of_tensor(name) for name, _ in left}
-    return replace(tensor, device=names.pop() if len(names) == 1 else Chosen(left))
+    names = {devices.of_tensor(name) for name, _ in possible}
+    return replace(tensor, device=names.pop() if len(names) == 1 else Chosen(possible))
 
 
 def answered(key: Key) -> Device:

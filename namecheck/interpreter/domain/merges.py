@@ -162,11 +162,11 @@ def at_any_time(
 def joiners(stores: Sequence[Store]) -> list[Joiner]:
     """For each store but the first, the joiner of it with all those before it."""
     chain: list[Joiner] = []
-    left = stores[0]
+    merged_stores = stores[0]
     for store in stores[1:]:
-        chain.append(Joiner(left, store))
+        chain.append(Joiner(merged_stores, store))
         if store is not stores[-1]:
-            left = Both(left, store)
+            merged_stores = Both(merged_stores, store)
     return chain
 
 

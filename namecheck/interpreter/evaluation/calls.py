@@ -214,9 +214,9 @@ class Calls:
                 return call.argument(0)
             provenance = callee.key.provenance
             name = provenance.name if isinstance(provenance, (Attribute, Variable)) else ""
-            kept = self.interpreter.torch_nn.kept(call)
+            choice = self.interpreter.torch_nn.kept(call)
             result = self.call_unknown(callee, name, call)
-            return result if kept is None else kept
+            return result if choice is None else choice
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")
 

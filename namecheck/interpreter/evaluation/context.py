@@ -122,13 +122,13 @@ class Budget:
     @contextmanager
     def limited(self, limit: int) -> Iterator[None]:
         """Let the block spend at most so much."""
-        kept = max(self.left - limit, 0)
-        self.left -= kept
+        reserve = max(self.left - limit, 0)
+        self.left -= reserve
         try:
             yield
         finally:
             self.exhaustions += self.left <= 0
-            self.left += kept
+            self.left += reserve
 
 
 @dataclass(slots=True)

@@ -85,11 +85,11 @@ class Loops:
             self.interpreter.bind(loop.target, item, layer, frame)
             return self._body(loop.body, [layer], broken, frame)
 
-        left = EarlyExits(frame)
+        exits = EarlyExits(frame)
         with self.interpreter.context.ledger.logging() as log:
             returns = self.interpreter.generators.run(generator, each, loop.iter, store, frame)
         if self.interpreter.generators.cleans_up(generator):
-            for path in (*broken, *left.stores()):
+            for path in (*broken, *exits.stores()):
                 path.absorb(merges.at_any_time(path, log).changes_since(path))
         if returns is None:
             self.interpreter.generators.abandon(generator, store)

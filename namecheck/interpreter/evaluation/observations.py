@@ -248,7 +248,7 @@ class Recorder:
     def reveals(self, source: Source) -> Iterator[Reveal]:
         """The dims of the tensor-valued expressions of a file."""
         for node, record in self.records(source):
-            tensors = [seen for seen in record.seen if isinstance(seen, Tensor)]
+            tensors = [value for value in record.seen if isinstance(value, Tensor)]
             if tensors:
                 span = source.span(node)
                 text = " | ".join(dict.fromkeys(each.brief() for each in tensors))

@@ -327,7 +327,7 @@ class Statements:
         holds, fails = narrowing.decide(self.interpreter, if_node.test, store, frame)
         if holds == [store] or fails == [store]:
             return self.execute(if_node.body if holds else if_node.orelse, [store], frame)
-        left = frame.exits
+        exits = frame.exits
         foreign = store.get(FOREIGN)
         ends = self._branch(if_node.body, holds, store, frame)
         ends += self._branch(if_node.orelse, fails, store, frame)
@@ -337,7 +337,7 @@ class Statements:
             ends[0].set(FOREIGN, None)
         if len(ends) < 2 or merges.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
-        if frame.exits == left:
+        if frame.exits == exits:
             # No path left the branches early, so the store before them is not used any more.
             store.absorb(merges.merge(store, ends))
             return [store]
@@ -442,10 +442,10 @@ class Statements:
         unsure = interpreter.progress.unknowns != unknowns
         ends = self.execute(try_node.orelse, ends, frame) if ends else []
         if handled is not None:
-            left = set(raised)
+            uncaught = set(raised)
             for handler, guard in zip(try_node.handlers, caught, strict=True):
-                mine = {error for error in left if guard.catches(error)}
-                left -= mine - {UNKNOWN_ERROR}
+                mine = {error for error in uncaught if guard.catches(error)}
+                uncaught -= mine - {UNKNOWN_ERROR}
                 if not mine and not unsure:
                     continue
                 layer = handled.fork()

@@ -133,8 +133,8 @@ def unpackable(union: Union, store: Store) -> Union:
     A function that returns a tensor or a tuple of tensors is unpacked by callers that know which;
     no caller unpacks a tensor by its first dim then.
     """
-    kept = [choice for choice in union.alternatives if store.allows(choice.facts)]
-    tuples = [choice for choice in kept if not isinstance(choice.value, TensorValue)]
+    choices = [choice for choice in union.alternatives if store.allows(choice.facts)]
+    tuples = [choice for choice in choices if not isinstance(choice.value, TensorValue)]
     if any(isinstance(choice.value, TupleValue) for choice in tuples):
         return Union(tuple(tuples))
     return union

@@ -99,9 +99,9 @@ class WithStatements:
 
         def each(entered: Value, layer: Store) -> list[Store]:
             self._bind(with_item, entered, layer, frame)
-            left = EarlyExits(frame)
+            exits = EarlyExits(frame)
             ends = within(layer)
-            for kind_value, end, value in left.take():
+            for kind_value, end, value in exits.take():
                 end.set(exit_kind, Const(kind_value))
                 end.set(exit_value, value)
                 ends.append(end)

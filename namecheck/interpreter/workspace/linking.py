@@ -113,13 +113,13 @@ class Links(Imports):
         """The value of a variable: the file of an imported name is run."""
         return self._resolved(value, store, set())
 
-    def _resolved(self, value: Value, store: Store, seen: Seen) -> Value:
+    def _resolved(self, value: Value, store: Store, visited_names: Seen) -> Value:
         if isinstance(value, Imported):
-            member = self._named(value.module, value.name, store, seen)
+            member = self._named(value.module, value.name, store, visited_names)
             return member or External(f"{value.module}.{value.name}")
         if isinstance(value, Union):
             alternatives = [
-                replace(choice, value=self._resolved(choice.value, store, seen))
+                replace(choice, value=self._resolved(choice.value, store, visited_names))
                 for choice in value.alternatives
             ]
             return Union(tuple(alternatives))
@@ -130,12 +130,12 @@ class Links(Imports):
         return self._starred(environment, name, store, set())
 
     def _starred(
-        self, environment: Environment, name: str, store: Store, seen: Seen
+        self, environment: Environment, name: str, store: Store, visited_names: Seen
     ) -> Value | None:
         for location in reversed(self._stars(environment, store)):
             module = self._workspace.module(location)
             if module is not None and self._is_public(name, module, store):
-                value = self._named(location, name, store, seen)
+                value = self._named(location, name, store, visited_names)
                 if value is not None:
                     return value
         return None
@@ -147,15 +147,15 @@ class Links(Imports):
         names = self.listed(listed, store)
         return names is None or name in names
 
-    def _named(self, location: str, name: str, store: Store, seen: Seen) -> Value | None:
+    def _named(self, location: str, name: str, store: Store, visited_names: Seen) -> Value | None:
         """The value of a name in a module; a name that is already being resolved is missing."""
         source = self._workspace.source(location)
         inner = self._workspace.member(location, name)
         if inner is not None and not (source and name in self.interpreter.scope(source.tree).local):
             return External(inner)
-        if (location, name) in seen:
+        if (location, name) in visited_names:
             return None
-        seen.add((location, name))
+        visited_names.add((location, name))
         module = self._workspace.module(location)
         if module is None:
             return None
@@ -163,10 +163,10 @@ class Links(Imports):
         if value == Imported(location, name):  # ``from . import module``, in the package itself
             return None if inner is None else External(inner)
         if isinstance(value, Imported):
-            return self._named(value.module, value.name, store, seen)
+            return self._named(value.module, value.name, store, visited_names)
         if value is None:
-            return self._starred(module.environment, name, store, seen)
-        return self._resolved(value, store, seen)
+            return self._starred(module.environment, name, store, visited_names)
+        return self._resolved(value, store, visited_names)
 
     def _cell(self, loaded: Module, name: str, store: Store) -> Value | None:
         key = (loaded.environment.number, name)

@@ -107,8 +107,8 @@ def collect(recorder: Recorder, source: Source) -> Statistics:
     none = sum(map(_is_empty, tensors))
     losses: dict[str, Loss] = {}
     for node, value in by_node.items():
-        lost = not _is_full(value) if isinstance(value, Tensor) else node in unknown
-        if lost and any(_is_full(by_node.get(part)) for part in _given(node)):
+        is_loss = not _is_full(value) if isinstance(value, Tensor) else node in unknown
+        if is_loss and any(_is_full(by_node.get(part)) for part in _given(node)):
             word = _word(node, isinstance(value, Tensor))
             if word is not None:
                 loss = losses.get(word, Loss(0, source.filename, source.span(node).line))

@@ -50,22 +50,22 @@ class Shape:
 
     def gather(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional and keyword arguments of a call, from the values of all parameters."""
-        passed: list[Any] = []
+        argument_list: list[Any] = []
         kwargs: dict[str, Any] = {}
         beyond = len(self.positional)
         for (name, _), value in zip(self.positional, values, strict=False):
             if value is MISSING:
                 continue
-            if kwargs or len(passed) < _position(self.positional, name):
+            if kwargs or len(argument_list) < _position(self.positional, name):
                 kwargs[name] = value
             else:
-                passed.append(value)
+                argument_list.append(value)
         if not self.strict and values[beyond] is not MISSING:
-            passed.append(values[beyond])  # one argument too many: torch raises the error
+            argument_list.append(values[beyond])  # one argument too many: torch raises the error
         for name, value in zip(self.keywords, values[beyond + 1 :], strict=False):
             if value is not MISSING:
                 kwargs[name] = value
-        return passed, kwargs
+        return argument_list, kwargs
 
 
 def _position(positional: Sequence[tuple[str, str]], name: str) -> int:

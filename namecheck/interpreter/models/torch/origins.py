@@ -30,20 +30,20 @@ def _gather(
     operand_values: Iterable[Value],
     store: Store,
     place_of_name: dict[str, Place],
-    seen: set[ListValue],
+    visited_lists: set[ListValue],
 ) -> None:
-    """Add the origins of values; a list that is in `seen` has been looked at."""
+    """Add the origins of values; a list that is in `visited_lists` has been looked at."""
     for value in operand_values:
         if isinstance(value, TensorValue):
             for name, place in joins.held(value, store).origins.items():
                 place_of_name.setdefault(name, place)
         elif isinstance(value, TupleValue):
-            _gather(value.items, store, place_of_name, seen)
-        elif isinstance(value, ListValue) and value not in seen:
-            seen.add(value)
+            _gather(value.items, store, place_of_name, visited_lists)
+        elif isinstance(value, ListValue) and value not in visited_lists:
+            visited_lists.add(value)
             content = joins.items(value, store)
             if not isinstance(content, Repeated):
-                _gather(content, store, place_of_name, seen)
+                _gather(content, store, place_of_name, visited_lists)
 
 
 def trace(

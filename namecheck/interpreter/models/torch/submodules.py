@@ -129,11 +129,11 @@ def _dotted(name: Value, inner: Value) -> Value:
 
 def addresses(interpreter: Interpreter, module_value: Value, store: Store) -> Iterator[Address]:
     """The known torch layers below a module, and the tensors of it and of its submodules."""
-    queue, seen = [module_value], set[Address]()
+    queue, visited = [module_value], set[Address]()
     for below in queue:
-        if not isinstance(below, (Instance, TorchModule)) or below.address in seen:
+        if not isinstance(below, (Instance, TorchModule)) or below.address in visited:
             continue
-        seen.add(below.address)
+        visited.add(below.address)
         if isinstance(below, TorchModule):
             yield below.address
         else:

@@ -73,8 +73,8 @@ def pop(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     """``entries.pop(key, default)``."""
     popped = get(interpreter, receiver, call)
     entries = joins.entries(receiver, call.store)
-    kept = tuple((key, value) for key, value in entries.items if key != call.argument(0))
-    joins.write(receiver, call.store, Entries(kept, entries.rest))
+    remaining = tuple((key, value) for key, value in entries.items if key != call.argument(0))
+    joins.write(receiver, call.store, Entries(remaining, entries.rest))
     return popped
 
 

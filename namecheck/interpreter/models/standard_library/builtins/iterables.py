@@ -145,7 +145,7 @@ def filter_(interpreter: Interpreter, call: Call) -> Value:
     content = primitives.items(interpreter, call.argument(1), call, whole=False)
     if isinstance(content, Repeated):
         return content
-    kept = []
+    passing = []
     for element in content:
         answer = element
         if test != NONE:
@@ -154,8 +154,8 @@ def filter_(interpreter: Interpreter, call: Call) -> Value:
         if truth is None:
             return Repeated(joins.either(content, call.store))
         if truth:
-            kept.append(element)
-    return primitives.iterator(interpreter, kept)
+            passing.append(element)
+    return primitives.iterator(interpreter, passing)
 
 
 @model("builtins.iter")

@@ -183,9 +183,9 @@ def _take(interpreter: Interpreter, receiver: ListValue, index: Value, call: Cal
     if not -len(content) <= index.value < len(content):
         interpreter.fail("IndexError")
     rest = list(content)
-    taken = rest.pop(index.value)
+    item = rest.pop(index.value)
     joins.write(receiver, call.store, tuple(rest))
-    return taken
+    return item
 
 
 @method(ListValue, "remove", "discard")
