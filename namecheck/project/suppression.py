@@ -33,14 +33,17 @@ def suppress(
     """The findings that no comment suppresses, plus one for each unused comment."""
     used: set[tuple[Suppression, str | None]] = set()
     remaining = []
+    comments_of_line: dict[int, list[Suppression]] = {}
+    for comment in comments.suppressions:
+        comments_of_line.setdefault(comment.line, []).append(comment)
     for finding in findings:
         first = finding.span.line
         first, last = comments.statements.get(first, (first, first))
         lines = {0, first, last, *range(finding.span.line, finding.span.end_line + 1)}
         covering = {
             (comment, word)
-            for comment in comments.suppressions
-            if comment.line in lines
+            for line in lines
+            for comment in comments_of_line.get(line, ())
             for word in _means(comment, finding.code)
         }
         used |= covering
