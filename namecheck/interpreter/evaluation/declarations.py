@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -209,6 +209,11 @@ class Declarations:
             return self.values.create(declared, bindings, scope, located)
         value = self.values.outside(value, environment.number, store)
         return self.values.refine(signature.result, value, bindings, scope, located, store)
+
+    def overloads(self, function: FunctionValue) -> Sequence[ast.FunctionDef]:
+        """The overloads of a function that stand beside it."""
+        scope = function.environment.scope
+        return self.of(function.environment).overloads(scope, function.name)
 
     def declares_result(self, function: FunctionValue) -> bool:
         """Whether a function declares its result."""

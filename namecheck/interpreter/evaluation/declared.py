@@ -20,7 +20,7 @@ from namecheck.annotations.declarations import (
     declares_dims,
 )
 from namecheck.core.dataclasses import dataclass, field
-from namecheck.interpreter.domain.scopes import parameters, statements
+from namecheck.interpreter.domain.scopes import decorators, parameters, statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # The modules that export the words of annotations, under any alias.
@@ -86,6 +86,7 @@ class Annotations:
             if isinstance(method, Function)
         }
         self._class_axes: dict[ast.ClassDef, frozenset[str]] = {}
+        self._overloads: dict[ast.AST, dict[str, list[ast.FunctionDef]]] = {}
 
     def read(self, annotation: ast.expr) -> Declared:
         """The declaration in an annotation."""
@@ -103,6 +104,16 @@ class Annotations:
         if imported is not None and imported.module in _LIBRARIES and imported.member:
             return ast.Name(imported.member) if imported.member != name else None
         return None if imported is None else self._imported(imported, rest)
+
+    def overloads(self, node: ast.AST, name: str) -> Sequence[ast.FunctionDef]:
+        """The overloads of a function in the body of a module, class or function."""
+        by_name = self._overloads.get(node)
+        if by_name is None:
+            by_name = self._overloads[node] = {}
+            for statement in getattr(node, "body", ()):
+                if isinstance(statement, ast.FunctionDef) and "overload" in decorators(statement):
+                    by_name.setdefault(statement.name, []).append(statement)
+        return by_name.get(name, ())
 
     def signature(self, node: ast.AST) -> Signature:
         """The declarations of a function; empty for a lambda."""

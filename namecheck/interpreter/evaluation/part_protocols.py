@@ -112,6 +112,9 @@ class Declarations(Protocol):
     ) -> dict[str, Value]:
         """The fields of a new instance, checked together against their declarations."""
 
+    def overloads(self, function: FunctionValue) -> Sequence[ast.FunctionDef]:
+        """The overloads of a function that stand beside it."""
+
     def declares_result(self, function: FunctionValue) -> bool:
         """Whether a function declares its result."""
 

@@ -6,7 +6,6 @@ Where the body of the function leaves its result unknown, they say what a call r
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import joins, scopes
@@ -61,20 +60,14 @@ def _overload(
     interpreter: Interpreter, function: FunctionValue, call: Call
 ) -> FunctionValue | None:
     """The only overload that the arguments of a call fit."""
-    fitting = [
-        node for node in _overloads(function) if not call.arguments.open and _fits(node, call)
-    ]
+    if call.arguments.open:
+        return None
+    overloads = interpreter.declarations.overloads(function)
+    fitting = [overload for overload in overloads if _fits(overload, call)]
     if len(fitting) != 1:
         return None
     stub = replace(function, node=fitting[0], defaults=_defaults(fitting[0]), keyword_defaults=())
     return stub if interpreter.declarations.declares_result(stub) else None
-
-
-def _overloads(function: FunctionValue) -> Iterator[ast.FunctionDef]:
-    for statement in getattr(function.environment.scope, "body", ()):
-        same = isinstance(statement, ast.FunctionDef) and statement.name == function.name
-        if same and "overload" in scopes.decorators(statement):
-            yield statement
 
 
 def _defaults(overload: ast.FunctionDef) -> tuple[Value, ...]:
