@@ -15,6 +15,7 @@ import torch
 import namecheck
 from namecheck import operators
 from namecheck.runtime import runtime
+from namecheck.runtime.patching import sites
 from namecheck.runtime.patching.sites import MOST_PLANS
 from namecheck.runtime.patching.targets import all_targets
 from namecheck.runtime.patching.wrappers import shape_of
@@ -113,6 +114,43 @@ def test_nothing_is_kept_alive() -> None:
     del value
     gc.collect()
     assert held() is None
+
+
+def test_a_call_with_a_list_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    x: Any = torch.zeros(2, 3, 4, names=("N", "C", "T"))  # type: ignore[call-overload]
+    total: Any = torch.sum
+    dims, places = ["N", "T"], [0, 2]
+    calls: tuple[Any, ...] = (
+        (lambda: x.sum(dims), ("C",)),
+        (lambda: x.sum(places, True), ("N", "C", "T")),
+        (lambda: total(x, dims), ("C",)),
+        (lambda: x.flatten(["N", "C"], "M"), ("M", "T")),
+        (lambda: x.permute([2, 0, 1]), ("T", "N", "C")),
+    )
+    for call, expected in calls:
+        assert call().names == expected
+    monkeypatch.setattr(sites.Site, "perform", None)
+    for call, expected in calls:
+        assert call().names == expected
+    monkeypatch.undo()
+    dims[0], places[0] = "C", 1
+    assert (x.sum(dims).names, x.sum(places).names) == (("N",), ("N",))
+    dims[0], places[0] = "N", 0
+    assert (x.sum(dims).names, x.sum(places, True).shape) == (("C",), (1, 3, 1))
+    torch.ops.aten.unsqueeze_(x, 0)
+    with pytest.raises(namecheck.NameMismatch, match="Name 'N' not found"):
+        x.sum(dims)
+
+
+def test_data_is_not_remembered() -> None:
+    x = named("N", "C")
+    wrapper: Any = torch.Tensor.new_tensor
+    site = getattr(_site_of(wrapper), "__self__", None)
+    assert site is not None
+    before = site.entries
+    for number in range(3):
+        x.new_tensor([float(number)] * 100)
+    assert site.entries == before
 
 
 def test_many_kinds_of_calls_are_not_all_remembered() -> None:

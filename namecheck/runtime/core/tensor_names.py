@@ -89,6 +89,12 @@ def read_names(carried: object) -> tuple[Name, ...]:
     return tuple(UNKNOWN if name == UNKNOWN_NAME else read_name(name) for name in carried)
 
 
+def has_rank_of_names(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has as many dims as names, or no names."""
+    carried: Names | None = getattr(tensor, ATTRIBUTE, None)
+    return carried is None or len(carried) == tensor.dim()
+
+
 def visible_names(tensor: torch.Tensor) -> Names:
     """The value of ``tensor.names``: one entry for each dim, None where a name is unknown."""
     names = names_of(tensor)

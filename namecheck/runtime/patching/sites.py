@@ -27,6 +27,7 @@ from namecheck.runtime.core.tensor_names import Names
 from namecheck.runtime.patching import (
     argument_translation,
     constructor_arguments,
+    native_names,
     overriding_classes,
     targets,
 )
@@ -121,19 +122,35 @@ class Site:
         """
         if overriding_classes.any_overriding(args):
             return self._overridden(args, {})
+        memo = self.exact_memos[len(args) - 1]
+        if any(isinstance(part, list) for part in key_path):
+            key_path = _without_lists(key_path)
+            entry = _entry(memo, key_path)
+            if entry is not None and tensor_names.has_rank_of_names(args[0]):
+                *values, result_names = entry
+                passed = dict(zip(translated, values, strict=True))
+                run = self.target.move or self.original
+                result = run(*(passed.get(index, arg) for index, arg in enumerate(args)))
+                result._names = result_names
+                return result
         plan = self._plan_or_raise(args, {})
         result = self.perform(plan, args, {})
         if torch._C._get_tracing_state() is not None or overriding_classes.any_overriding(
             (result,)
         ):
             return result
-        if plan is not None and isinstance(result, torch.Tensor) and _is_memoizable(plan, key_path):
+        if (
+            plan is not None
+            and isinstance(result, torch.Tensor)
+            and not plan.changes.dropped
+            and _is_memoizable(plan, key_path)
+        ):
             values = dict(plan.changes.positional)
             names = getattr(result, tensor_names.ATTRIBUTE, None)
-            arguments = (values.get(index, args[index]) for index in translated)
+            arguments = (_copied(values.get(index, args[index])) for index in translated)
             entry = (*arguments, names) if translated else names
             with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
-                self._remember_call(self.exact_memos[len(args) - 1], key_path, entry)
+                self._remember_call(memo, key_path, entry)
         return result
 
     def learn_general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -144,11 +161,18 @@ class Site:
         """
         if overriding_classes.any_overriding((*args, *kwargs.values())):
             return self._overridden(args, kwargs)
-        plan = self._plan_or_raise(args, kwargs)
         names = tensor_names.names_of(args[0])
         before = args[0].dim() if names is None else names
+        key = (before, *_without_lists((args[1:], tuple(kwargs.items()))))
+        entry = _entry(self.general_memo, (key,))
+        if entry is not None and tensor_names.has_rank_of_names(args[0]):
+            changed, result_names = entry
+            positional, keywords = changed or (args[1:], kwargs)
+            result = (self.target.move or self.original)(args[0], *positional, **keywords)
+            result._names = result_names
+            return result
+        plan = self._plan_or_raise(args, kwargs)
         result = self.perform(plan, args, kwargs)
-        key = (before, args[1:], tuple(kwargs.items()))
         if plan is None or not _is_memoizable(plan, key) or not isinstance(result, torch.Tensor):
             return result
         if torch._C._get_tracing_state() is not None or overriding_classes.any_overriding(
@@ -157,10 +181,12 @@ class Site:
             return result
         if plan.inference.after or any(result is value for value in (*args, *kwargs.values())):
             return result
+        if plan.changes.dropped and native_names.IS_NATIVE:
+            return result  # the wrapper of the naming API passes the arguments as they are
         changed = None
         if plan.changes:
             positional, keywords = plan.changes.apply(args, kwargs)
-            changed = tuple(positional[1:]), keywords
+            changed = tuple(map(_copied, positional[1:])), keywords
         with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
             result_names = getattr(result, tensor_names.ATTRIBUTE, None)
             self._remember_call(self.general_memo, (key,), (changed, result_names))
@@ -440,7 +466,37 @@ def _is_memoizable(plan: Plan, key: Hashable) -> bool:
         return False
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)
-    return not (plan.sized or touches or plan.changes.dropped or _holds_tensor(key))
+    return not (plan.sized or touches or _holds_tensor(key))
+
+
+def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
+    """A key in which each list is a tuple that begins with the type, since lists have no hash.
+
+    A long list is taken for data: it stays, so that nothing is remembered under the key.
+    """
+    return tuple(
+        (list, *_without_lists(part))
+        if part.__class__ is list and len(part) <= _LONGEST
+        else _without_lists(part)
+        if part.__class__ is tuple
+        else part
+        for part in key_path
+    )
+
+
+def _entry(level: Any, key_path: Sequence[Hashable]) -> Any:
+    """The entry of nested dicts; None if there is none, or a key has no hash."""
+    try:
+        for key in key_path:
+            level = level[key]
+    except (KeyError, TypeError):
+        return None
+    return level
+
+
+def _copied(value: Any) -> Any:
+    """The value, or a copy of a list: the caller may change that."""
+    return list(value) if value.__class__ is list else value
 
 
 def _holds_tensor(value: Any) -> bool:
