@@ -6,7 +6,7 @@ import ast
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
@@ -45,11 +45,33 @@ class Judged:
 
     passed: set[Site] = field(default_factory=set)
     failed: dict[Key, set[Site]] = field(default_factory=dict)
+    operands: dict[ast.AST, dict[int, tuple[Any, ...]]] = field(default_factory=dict)
+    refused: dict[Key, list[tuple[Site, tuple[Any, ...]]]] = field(default_factory=dict)
 
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it."""
         sites = self.failed.get(key, set())
         return bool(sites) and sites <= self.passed
+
+    def is_mixture(self, key: Key) -> bool:
+        """Whether a finding is about operands that go together with others, each with its own.
+
+        A flag may choose a rank in one class and an equation in another: in the same run of a
+        scope one combination fails and another does not, and no operand fails with all others.
+        """
+        refusals = self.refused.get(key, [])
+        return bool(refusals) and all(
+            site in self.passed
+            and all(
+                any(operand == others[index] for others in self._accepted(site[1], len(operands)))
+                for index, operand in enumerate(operands)
+            )
+            for site, operands in refusals
+        )
+
+    def _accepted(self, node: ast.AST, count: int) -> Iterator[tuple[Any, ...]]:
+        """The operands of the applications at a node that nothing contradicts."""
+        return (one for one in self.operands.get(node, {}).values() if len(one) == count)
 
 
 @dataclass(slots=True)

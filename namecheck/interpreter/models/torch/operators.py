@@ -153,7 +153,7 @@ class TorchOperators:
         # fit.
         interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
         defaults = interpreter.torch_defaults.at(store)
-        answer = self._infer(operator, lowered, lowered_keywords, defaults)
+        answer = certain = self._infer(operator, lowered, lowered_keywords, defaults)
         recorder = interpreter.context.recorder
         if recorder is not None:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
@@ -187,9 +187,18 @@ class TorchOperators:
             by_axes = any(map(_has_axes, inputs))
             contradiction = answer.contradiction
             self._report(contradiction, operator, every, node, store, frame, operands, by_axes)
+            source = interpreter.source
+            finding_key = source.filename, source.span(node), contradiction.code
+            refusals = interpreter.findings.judged.refused.setdefault(finding_key, [])
+            refusals.append(((frame.environment.number, node), inputs))
             return interpreter.failed()
+        judged = interpreter.findings.judged
+        judged.passed.add((frame.environment.number, node))
+        accepted = judged.operands.get(node)
+        if accepted is None:
+            accepted = judged.operands[node] = {}
+        accepted[id(certain)] = inputs  # equal operands have one answer
         if interpreter.context.evidence is Evidence.OBSERVED:
-            interpreter.findings.judged.passed.add((frame.environment.number, node))
             row = operators.row_of(row_key, interpreter.context.rows)
             observed_sizes.learn_features(row, lowered, lowered_keywords, begun, store)
         if row_key.startswith("einops."):
