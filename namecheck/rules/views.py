@@ -292,7 +292,7 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
             continue
         left = before[place] / after[target]
         right = after[target + 1] / before[place + 1]
-        if not (left.is_whole and right.is_whole):
+        if not (left.is_whole and right.is_whole) and not _is_of_rest(left, right):
             raise _scrambled(part.dim, parts, sizes, (before[place], after[target]))
     _check_steps(parts, own, goal, sizes)
 
@@ -319,10 +319,18 @@ def _check_sides(
             share, other_share = before[place], after[target]
             if share is None or other_share is None or share == other_share:
                 continue
+            if _is_of_rest(share / other_share):
+                continue
             sides = _side(own_ratios, place, reversed_), _side(goal, target, reversed_)
             if _divide(share, other_share) or _one_has_more(*sides):
                 raise _scrambled(part.dim, parts, sizes, (share, other_share))
     _check_steps(parts, own_ratios, goal, sizes)
+
+
+def _is_of_rest(*quotients: Ratio) -> bool:
+    """Whether quotients that must be 1 have only a dim of which nothing is known: it may be 1."""
+    bases = {str(base) for quotient in quotients for base, _ in quotient.powers}
+    return bool(bases) and all(naming.bare(base) == "_" for base in bases)
 
 
 def _side(ratios: _Ratios, place: int, reversed_: bool) -> _Ratios:
