@@ -12,7 +12,7 @@ from typing import Any, Final
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, OPEN, Dims
-from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins, size_symbols
@@ -26,6 +26,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     sized,
 )
+from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.models.likelihood import Inputs
@@ -57,6 +58,8 @@ _OF_ONE: Final = frozenset({"arange", "split"})
 _KEYWORDS: Final = frozenset({"split_size"})
 _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
 _OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
+# The words in the names of functions whose views are no mistaken transposes.
+_CUTTING: Final = ("shift", "skew", "interleave", "shuffle")
 # The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
 _OF_LAYERS: Final = frozenset(
     {
@@ -182,6 +185,15 @@ def with_likely_matrix(row: Operator | None, call_inputs: Inputs) -> Inputs | No
         return None
     likely = replace(left, dims=left.likeliest, likely=None)
     return Inputs([likely, Tensor(Dims((ANY_DIM, ANY_DIM)))], {})
+
+
+def is_on_purpose(
+    contradiction: Contradiction, lowered_operands: Sequence[Any], frame: Frame
+) -> bool:
+    """Whether a function cuts the rows of a tensor anew, as it says itself: `relative_shift`."""
+    if contradiction.code != "NC115" or declare(lowered_operands):
+        return False
+    return any(word in frame.name.lower() for word in _CUTTING)
 
 
 def declare(lowered_operands: Iterable[Any]) -> bool:

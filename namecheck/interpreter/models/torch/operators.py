@@ -180,7 +180,10 @@ class TorchOperators:
                 answer = expected
         if answer.contradiction is not None:
             self._forget(keyword_values.get("out"), store)
-            if not self._is_certain(answer.contradiction, row_key, every, store, frame):
+            is_certain = self._is_certain(answer.contradiction, row_key, every, store, frame)
+            if is_certain and interpreter.context.evidence is Evidence.OBSERVED:
+                is_certain = not observed_sizes.is_on_purpose(answer.contradiction, inputs, frame)
+            if not is_certain:
                 self.forget(operator, args, keyword_values, store)
                 interpreter.progress.unknowns += 1
                 return interpreter.fresh("result")
