@@ -180,7 +180,9 @@ class _Decorator:
 
     def _class(self, class_node: ast.ClassDef) -> None:
         if class_node.decorator_list:
-            class_node.decorator_list.insert(0, _decorator("check_generated", class_node))
+            # At the first of its decorators, which is the first line of a class since Python 3.13.
+            first = class_node.decorator_list[0]
+            class_node.decorator_list.insert(0, _decorator("check_generated", first))
 
     def _function(self, function_node: _Function) -> None:
         annotations = list(_annotations(function_node))
@@ -201,10 +203,10 @@ class _Decorator:
         return False
 
 
-def _decorator(name: str, statement: ast.stmt) -> ast.expr:
-    """A decorator with the position of the definition, so that no line number changes."""
-    alias = ast.copy_location(ast.Name(_ALIAS, ast.Load()), statement)
-    return ast.copy_location(ast.Attribute(alias, name, ast.Load()), statement)
+def _decorator(name: str, anchor: ast.AST) -> ast.expr:
+    """A decorator with the position of a node, so that no line number changes."""
+    alias = ast.copy_location(ast.Name(_ALIAS, ast.Load()), anchor)
+    return ast.copy_location(ast.Attribute(alias, name, ast.Load()), anchor)
 
 
 def _is_exempt(decorators: Sequence[ast.expr]) -> bool:
