@@ -19,6 +19,8 @@ from namecheck_mypy.surfaces import ADAPTER
 # The search for the build is given up after that many attempts.
 _TRIES: Final = 20
 
+_NO_WORKERS: Final = "before mypy 2.4, findings are not reported with --num-workers"
+
 
 class NoBuildError(Exception):
     """The build manager is not found, so that nothing can be reported."""
@@ -54,6 +56,8 @@ class BuildFindings:
             raise NoBuildError("the build of this mypy is not found")
         if ADAPTER.has_workers(manager):
             self.of("")
+            if not ADAPTER.calls_after_check:
+                surfaces.print_message(manager, _NO_WORKERS, "warning")
 
     def forget(self) -> None:
         """Discard the findings, because files have changed."""

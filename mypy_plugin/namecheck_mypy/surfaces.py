@@ -118,8 +118,8 @@ class Adapter:
 class Mypy20(Adapter):
     """mypy 1.20 to 2.3: it calls no hook after the check of a file.
 
-    With worker processes the errors are printed by the main process, at the end of the run; a
-    comment that ignores one is unused to the workers.
+    Its worker processes do not parse files, and cannot be sent errors with codes of a plugin: with
+    them no findings are reported, which `namecheck_mypy.findings` says.
     """
 
     calls_after_check = False

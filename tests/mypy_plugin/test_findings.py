@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 from mypy.version import __version__
 
+from namecheck_mypy.surfaces import ADAPTER
 from tests.mypy_plugin.projects import Project
 
 LIB: Final = """\
@@ -236,7 +237,7 @@ def test_a_table_of_operators(project: Project) -> None:
     assert "failed" not in run.out + run.err
 
 
-@pytest.mark.skipif(__version__.startswith("1.19."), reason="it has no worker processes")
+@pytest.mark.skipif(not ADAPTER.calls_after_check, reason="they show no findings of plugins")
 def test_workers(project: Project) -> None:
     project.write(CHAIN)
     first = agree(project, "--num-workers", "2", ".")
@@ -244,6 +245,14 @@ def test_workers(project: Project) -> None:
     assert agree(project, "--num-workers", "2", ".") == first
     project.replace("lib.py", '"N", "C"', '"N", "K"')
     assert agree(project, "--num-workers", "2", ".") != first
+
+
+@pytest.mark.skipif(ADAPTER.calls_after_check, reason="its workers show findings")
+@pytest.mark.skipif(__version__.startswith("1.19."), reason="it has no worker processes")
+def test_workers_that_show_no_findings(project: Project) -> None:
+    project.write(CHAIN)
+    run = project.mypy("--num-workers", "2", ".")
+    assert "findings are not reported with --num-workers" in run.out
 
 
 def test_a_shadow_file(project: Project, tmp_path: Path) -> None:
