@@ -77,9 +77,11 @@ READS: Final = (
     ["check", "-j", "2"],
     ["check", "--no-cache", "--diff", "--unsafe-fixes", "named1.py"],
     ["check", "--no-cache", "--explain", "--statistics", "named1.py"],
+    ["check", "--no-cache", "-j", "1", "--evidence", "observed"],
     ["check", "--output-format", "sarif"],
     ["check", "--output-format", "junit"],
     ["coverage"],
+    ["init", "--dry-run"],
     ["migrate", "--check", "."],
     ["migrate", "--diff", "--to", "torch", "."],
     ["reveal", "named1.py"],
@@ -112,7 +114,7 @@ def events(root: Path, arguments: list[str]) -> list[list[Any]]:
     log = root.parent / "events"
     log.unlink(missing_ok=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    patience.run(
+    ran = patience.run(
         [sys.executable, "-P", "-c", PROGRAM, *arguments],
         120,
         cwd=root,
@@ -123,6 +125,7 @@ def events(root: Path, arguments: list[str]) -> list[list[Any]]:
             "AUDIT_LOG": str(log),
         },
     )
+    assert ran.stdout, ran.stderr.decode()  # else it did nothing that an event could show
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
@@ -141,7 +144,7 @@ def test_a_verb_that_reads_does_nothing_else(tree: Path, arguments: list[str]) -
     cache = str(tree / FOLDER)
     seen = events(tree, arguments)
     assert any(event[0] == "module" for event in seen)
-    workers = arguments[0] == "check" and "1" not in arguments
+    workers = arguments[0] in ("check", "init") and "1" not in arguments
     strange = []
     for event, *given in seen:
         if event in ("module", "exec"):
