@@ -17,7 +17,9 @@ const ROOT = join(HERE, "..", "..");
 const DIST = join(HERE, "dist");
 const PYODIDE = dirname(fileURLToPath(import.meta.resolve("pyodide")));
 // The parts of the package that check no source: they need torch, or libcst.
-const OMITTED = new Set(["runtime", "migration", "compare"].map((name) => join(ROOT, "namecheck", name)));
+const OMITTED = new Set(
+  ["runtime", "migration", "compare"].map((name) => join(ROOT, "namecheck", name)),
+);
 
 async function examples() {
   const listed = JSON.parse(await readFile(join(HERE, "examples.json"), "utf8"));
@@ -78,7 +80,8 @@ async function library() {
 async function growing(path) {
   const text = await readFile(path, "utf8");
   const [before, after, ...more] = text.split("Module.HEAP8.set(t),");
-  if (after === undefined || more.length) throw new Error(`${path} restores snapshots in another way`);
+  if (after === undefined || more.length)
+    throw new Error(`${path} restores snapshots in another way`);
   await writeFile(path, `${before}Module.growMemory(t.length),Module.HEAP8.set(t),${after}`);
 }
 
@@ -110,7 +113,9 @@ async function main() {
     await cp(join(HERE, name), join(DIST, name));
   }
   for (const name of await readdir(PYODIDE)) {
-    if (/^(pyodide(\.asm)?\.mjs|pyodide\.asm\.wasm|python_stdlib\.zip|pyodide-lock\.json)$/.test(name)) {
+    if (
+      /^(pyodide(\.asm)?\.mjs|pyodide\.asm\.wasm|python_stdlib\.zip|pyodide-lock\.json)$/.test(name)
+    ) {
       await cp(join(PYODIDE, name), join(DIST, "pyodide", name));
     }
   }

@@ -26,7 +26,10 @@ export function merged(dims) {
     const words = alternative.split(" ").filter(Boolean);
     const names = words.map((word) => nameOf(word)).join(" ");
     const same = byNames.get(names) ?? words;
-    byNames.set(names, words.map((word, index) => (word === same[index] ? word : nameOf(word))));
+    byNames.set(
+      names,
+      words.map((word, index) => (word === same[index] ? word : nameOf(word))),
+    );
   }
   return [...byNames.values()].map((words) => words.join(" ")).join(" | ");
 }

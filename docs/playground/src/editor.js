@@ -69,7 +69,9 @@ function decorations(effect, ranges) {
 const lineDims = decorations(setLines, (lines, state) => {
   const last = new Map(lines.filter(({ line }) => line <= state.doc.lines).map((l) => [l.line, l]));
   return [...last.values()].map(({ line, dims }) =>
-    Decoration.widget({ widget: new LineDims(merged(dims)), side: 1 }).range(state.doc.line(line).to),
+    Decoration.widget({ widget: new LineDims(merged(dims)), side: 1 }).range(
+      state.doc.line(line).to,
+    ),
   );
 });
 
@@ -98,12 +100,25 @@ const expressions = StateField.define({
   },
 });
 
+// The smallest expression with dims that has a position in it.
+function innermost(state, position) {
+  return state
+    .field(expressions)
+    .filter(({ from, to }) => from <= position && position < to)
+    .sort((one, other) => one.to - one.from - (other.to - other.from))[0];
+}
+
+// An expression and its dims; several alternatives are all shown.
+function explained(state, { from, to, dims }) {
+  const source = document.createElement("code");
+  const text = state.sliceDoc(from, to).replace(/\s+/g, " ");
+  source.textContent = text.length > 60 ? `${text.slice(0, 59)}…` : text;
+  return [source, chips(dims)];
+}
+
 const hover = hoverTooltip(
   (view, position) => {
-    const around = view.state
-      .field(expressions)
-      .filter(({ from, to }) => from <= position && position < to)
-      .sort((one, other) => one.to - one.from - (other.to - other.from))[0];
+    const around = innermost(view.state, position);
     if (!around) return null;
     return {
       pos: around.from,
@@ -112,10 +127,7 @@ const hover = hoverTooltip(
       create() {
         const dom = document.createElement("div");
         dom.className = "hover";
-        const source = document.createElement("code");
-        const text = view.state.sliceDoc(around.from, around.to).replace(/\s+/g, " ");
-        source.textContent = text.length > 60 ? `${text.slice(0, 59)}…` : text;
-        dom.append(source, chips(around.dims));
+        dom.append(...explained(view.state, around));
         return { dom };
       },
     };
@@ -136,7 +148,8 @@ const highlighting = HighlightStyle.define([
   { tag: tags.function(tags.propertyName), color: "var(--code-call)" },
 ]);
 
-export function createEditor(parent, onChange) {
+// `onCursor` gets what is to be shown about the expression at the cursor: nodes, or none.
+export function createEditor(parent, onChange, onCursor) {
   const view = new EditorView({
     parent,
     state: EditorState.create({
@@ -156,9 +169,19 @@ export function createEditor(parent, onChange) {
         marks,
         expressions,
         hover,
-        EditorView.contentAttributes.of({ "aria-label": "Program", spellcheck: "false", tabindex: "0" }),
+        EditorView.contentAttributes.of({
+          "aria-label": "Program",
+          spellcheck: "false",
+          tabindex: "0",
+        }),
         keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
-        EditorView.updateListener.of((update) => update.docChanged && onChange()),
+        EditorView.updateListener.of(({ docChanged, startState, state }) => {
+          if (docChanged) onChange();
+          const cursor = state.selection.main.head;
+          const here = innermost(state, cursor);
+          if (here === innermost(startState, startState.selection.main.head)) return;
+          onCursor(here ? explained(state, here) : []);
+        }),
       ],
     }),
   });

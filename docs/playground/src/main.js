@@ -12,13 +12,16 @@ const element = (id) => document.getElementById(id);
 const choice = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 
 let timer;
-const editor = createEditor(element("editor"), () => {
-  if (element("example").value !== "" && editor.program !== exampleOf(element("example").value)) {
-    element("example").value = "";
-  }
-  clearTimeout(timer);
-  timer = setTimeout(check, PAUSE);
-});
+const editor = createEditor(
+  element("editor"),
+  () => {
+    const example = element("example");
+    if (example.value !== "" && editor.program !== exampleOf(example.value)) example.value = "";
+    clearTimeout(timer);
+    timer = setTimeout(check, PAUSE);
+  },
+  (explained) => element("here").replaceChildren(...explained),
+);
 
 const checker = new Checker({
   ready() {

@@ -110,9 +110,17 @@ test("dims are shown on hover and at the ends of lines", async () => {
   await shown(page);
   const line = page.locator(".cm-line", { hasText: "pooled = images.mean" });
   assert.deepEqual(await line.locator(".line-dims .dim").allTextContents(), ["N32", "C32"]);
-  await line.getByText("images", { exact: false }).first().hover({ position: { x: 130, y: 8 } });
+  await line
+    .getByText("images", { exact: false })
+    .first()
+    .hover({ position: { x: 130, y: 8 } });
   await page.waitForSelector(".hover .dim");
   assert.ok((await page.locator(".hover .dim").count()) >= 1);
+  await line.getByText("mean").click();
+  await page.locator("#here .dim").first().waitFor();
+  assert.deepEqual(await page.locator("#here .dim").allTextContents(), ["N32", "C32"]);
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => !document.querySelector("#here").childElementCount);
   await context.close();
 });
 
@@ -169,7 +177,10 @@ test("a shared link opens the same program with the same switches", async () => 
 test("a link shows no markup of its program, and no program that expands without end", async () => {
   const context = await newContext();
   const name = "<img src=x onerror=alert(1)>";
-  const page = await open(context, fragmentOf(`import torch\ntorch.ones(2, names=("N",)).sum("${name}")\n`));
+  const page = await open(
+    context,
+    fragmentOf(`import torch\ntorch.ones(2, names=("N",)).sum("${name}")\n`),
+  );
   await shown(page);
   assert.equal(await page.locator(".report img, .cm-editor img").count(), 0);
   assert.ok((await page.locator(".card .message").first().textContent()).includes("<img"));

@@ -45,7 +45,10 @@ for (const colorScheme of ["light", "dark"]) {
       assert.deepEqual(errors, []);
       await page.close();
     }
-    assert.deepEqual(requests.filter((url) => !url.startsWith(server.address)), []);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith(server.address)),
+      [],
+    );
     await context.close();
   });
 }
@@ -94,6 +97,9 @@ test("every page of the site exists once for each address that a page has", asyn
     }
   }
   addresses.delete("http://site/playground/index.html");
-  assert.deepEqual([...addresses].filter((address) => !found.has(address)), []);
+  assert.deepEqual(
+    [...addresses].filter((address) => !found.has(address)),
+    [],
+  );
   assert.ok(found.size > 90);
 });
