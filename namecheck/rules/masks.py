@@ -15,6 +15,13 @@ from namecheck.rules.registry import rule
 @rule(memory="fresh", aligns="matched")
 def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
+    _check_value(value)
+    return _unified(input.dims, mask.dims)
+
+
+@rule(memory="fresh", aligns="matched")
+def masked_fill_natively(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
+    """As `masked_fill`; the mask must not have more dims (recorded: masked_fill)."""
     unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
     _check_value(value)
     return unified
@@ -23,6 +30,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
 @rule(memory="unknown", aligns="matched")
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """As `masked_fill`, but matched from the mask's side (recorded: masked_fill_)."""
+    _check_value(value)
+    return _unified(mask.dims, input.dims)
+
+
+@rule(memory="unknown", aligns="matched")
+def masked_fill_in_place_natively(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
+    """As `masked_fill_in_place`; the mask must not have fewer dims (recorded: masked_fill_)."""
     unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
     _check_value(value)
     return unified

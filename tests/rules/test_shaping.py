@@ -84,7 +84,12 @@ def test_stack_adds_a_dim_without_a_name() -> None:
 def test_masks() -> None:
     assert shown("masked_fill", PAIR, Tensor(Dims.of("C")), 0.0) == "N=2 C=3"
     assert shown("masked_fill", PAIR, Tensor(Dims.of("N")), 0.0) == "NC101"
-    assert shown("masked_fill", Tensor(Dims.of("C")), PAIR, 0.0) == "NC207"
+    assert shown("masked_fill", Tensor(Dims.of("C")), PAIR, 0.0) == "N=2 C=3"
+    assert shown("masked_fill", Tensor(Dims.of("C")), PAIR, 0.0, semantics=NATIVE) == "NC207"
+    assert shown("Tensor.masked_fill_", PAIR, Tensor(Dims.of("C")), 0.0) == "N=2 C=3"
+    assert shown("Tensor.masked_fill_", PAIR, Tensor(Dims.of("C")), 0.0, semantics=NATIVE) == (
+        "NC207"
+    )
     assert shown("masked_select", PAIR, Tensor(Dims.of("C"))) == "_"
 
 
