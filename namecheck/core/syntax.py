@@ -280,7 +280,8 @@ _MOST_TOKENS: Final = 400_000
 _BYTES_OF_TOKEN: Final = 25
 _UNCOUNTED: Final = 200_000
 # The words of strings and comments count too: to find the ends of f-strings takes a parser.
-_TOKEN: Final = r"\w++|\n\s*+|[^\w\s]"
+# Quotes do not, but around nothing.
+_TOKEN: Final = r"\w++|\n\s*+|[^\w\s\"']|\"\s*+\"|'\s*+'"
 
 
 def _require_few_tokens(text: str, filename: str) -> None:

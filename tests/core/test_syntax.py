@@ -129,7 +129,9 @@ def test_what_is_only_long_is_read(text: str) -> None:
     assert source(text).tree.body
 
 
-@pytest.mark.parametrize("text", ["a\n" * 250_000, "a;" * 250_000, "x = [" + "1, " * 250_000 + "]"])
+@pytest.mark.parametrize(
+    "text", ["a\n" * 250_000, "a;" * 250_000, "x = [" + "1, " * 250_000 + "]", "''\n" * 250_000]
+)
 def test_what_makes_too_large_a_tree_is_nc002(text: str) -> None:
     finding = refusal(text.encode())
     assert finding.code == "NC002"
@@ -147,6 +149,7 @@ def test_the_number_of_tokens_grows_with_the_size_that_is_allowed(
 
 def test_a_long_text_of_few_tokens_is_read() -> None:
     assert source(f'x = "{"y" * 5_000_000}"').tree.body
+    assert source(f"x = {[f'k{n}' for n in range(100_000)]}").tree.body
 
 
 def test_spans_count_characters() -> None:
