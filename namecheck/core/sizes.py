@@ -133,10 +133,12 @@ def _lowest(monomial: Monomial) -> int | None:
 def divided(size: Known, divisor: Known) -> Known:
     """``left // right``; a division with a remainder stays a quotient.
 
-    Raises ZeroDivisionError where Python does.
+    A symbol is no 0. Raises ZeroDivisionError where Python does.
     """
     if isinstance(size, int) and isinstance(divisor, int):
         return size // divisor
+    if size == 0:
+        return 0
     if isinstance(divisor, int):
         return _by_number(size, divisor)
     exact = _exactly(size, divisor)
