@@ -55,7 +55,7 @@ def unfollowed(function_node: Function) -> Unfollowed:
         is_plain
         and bool(results)
         and all(_is_decorator(result, nested_functions) for result in results),
-        frozenset(_filled(function_node)) - scope.local,
+        frozenset(filled_variables(function_node)) - scope.local,
         frozenset(scope.global_ | scope.nonlocal_),
     )
 
@@ -113,9 +113,9 @@ def _is_used(name: str, function_node: Function) -> bool:
     return False
 
 
-def _filled(function_node: Function) -> Iterator[str]:
-    """The variables whose containers a function, or one within it, changes."""
-    for node in nodes(function_node):
+def filled_variables(scope_node: ast.AST) -> Iterator[str]:
+    """The variables whose containers a scope, or one within it, changes."""
+    for node in nodes(scope_node):
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             written_part: ast.expr = node.value
         elif isinstance(node, ast.Attribute) and node.attr in CHANGING:

@@ -21,6 +21,7 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.unfollowed import filled_variables
 from namecheck.interpreter.domain.values import (
     Held,
     ListValue,
@@ -253,7 +254,7 @@ class TorchOperators:
         """Whether an argument is refused for certain: by torch itself, and as it is.
 
         A list that is empty here may have been filled by code that nobody sees, unless it was made
-        in the function that runs.
+        in the code that runs, and nothing there fills a list: a loop may always run once.
         """
         if contradiction.code != "NC114" or row_key.startswith("einops."):
             return True
@@ -262,6 +263,8 @@ class TorchOperators:
             if not isinstance(value, ListValue) or joins.items(value, store) != ():
                 continue
             if isinstance(value.address, int) and value.address < made:
+                return False
+            if any(filled_variables(frame.environment.scope)):
                 return False
         from namecheck.interpreter.evaluation import (
             patches,  # for an error that hardly any file has
