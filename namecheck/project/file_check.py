@@ -110,7 +110,7 @@ class Checker:
 
             counted = collect(self._recorder, source)
             if self._inspecting:
-                from namecheck.interpreter.workspace.analysis import inspect
+                from namecheck.interpreter.workspace.inspection import inspect
 
                 inspection = inspect(self._recorder, source)
         if computes:

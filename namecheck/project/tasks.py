@@ -8,7 +8,8 @@ from namecheck.core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from namecheck.core.findings import Finding
-    from namecheck.interpreter.workspace.analysis import Inspection, Statistics, Uses
+    from namecheck.interpreter.workspace.analysis import Statistics, Uses
+    from namecheck.interpreter.workspace.inspection import Inspection
     from namecheck.project.settings import Settings
     from namecheck.project.suppression import Comments
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from namecheck.core.findings import Finding
-from namecheck.core.installation import file_installs
-from namecheck.core.patching import file_patches_torch
 from namecheck.project.tasks import Entry
 
 REMOVED_API: Final = "NC701"
@@ -25,14 +23,26 @@ def reported(
     """
     every = tuple(findings)
     for is_concerned, file_refutes in (
-        (_is_about_removed_api, file_installs),
-        (_is_about_arguments, file_patches_torch),
+        (_is_about_removed_api, _installs),
+        (_is_about_arguments, _patches_torch),
     ):
         if any(map(is_concerned, every)) and any(
             file_refutes(read(entry.location) or b"", entry.location) for entry in entries
         ):
             every = tuple(finding for finding in every if not is_concerned(finding))
     return every
+
+
+def _installs(data: bytes, filename: str) -> bool:
+    from namecheck.core.installation import file_installs  # for findings that few runs have
+
+    return file_installs(data, filename)
+
+
+def _patches_torch(data: bytes, filename: str) -> bool:
+    from namecheck.core.patching import file_patches_torch  # for findings that few runs have
+
+    return file_patches_torch(data, filename)
 
 
 def _is_about_removed_api(finding: Finding) -> bool:

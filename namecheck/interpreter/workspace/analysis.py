@@ -28,7 +28,6 @@ from namecheck.interpreter.evaluation.observations import (
 )
 from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
-from namecheck.interpreter.workspace.inspection import Inspection, inspect
 from namecheck.interpreter.workspace.mistakes import merged_findings
 from namecheck.interpreter.workspace.program import Program
 from namecheck.interpreter.workspace.statistics import Limit, Loss, Statistics, collect
@@ -42,7 +41,6 @@ __all__ = [
     "Files",
     "Finder",
     "Inferences",
-    "Inspection",
     "Limit",
     "Loss",
     "Observation",
@@ -58,7 +56,6 @@ __all__ = [
     "briefly",
     "check",
     "collect",
-    "inspect",
     "new_workspace",
     "observe",
     "run",
