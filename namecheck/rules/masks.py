@@ -15,8 +15,9 @@ from namecheck.rules.registry import rule
 @rule(memory="fresh", aligns="matched")
 def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
+    unified = _unified(input.dims, mask.dims)
     _check_value(value)
-    return _unified(input.dims, mask.dims)
+    return unified
 
 
 @rule(memory="fresh", aligns="matched")
@@ -30,8 +31,9 @@ def masked_fill_natively(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
 @rule(memory="unknown", aligns="matched")
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """As `masked_fill`, but matched from the mask's side (recorded: masked_fill_)."""
+    unified = _unified(mask.dims, input.dims)
     _check_value(value)
-    return _unified(mask.dims, input.dims)
+    return unified
 
 
 @rule(memory="unknown", aligns="matched")
