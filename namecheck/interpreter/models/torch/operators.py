@@ -254,7 +254,7 @@ class TorchOperators:
         """Whether an argument is refused for certain: by torch itself, and as it is.
 
         A list that is empty here may have been filled by code that nobody sees, unless it was made
-        in the code that runs, and nothing there fills a list: a loop may always run once.
+        in the code that runs, and nothing there fills it: a loop may always run once.
         """
         if contradiction.code != "NC114" or row_key.startswith("einops."):
             return True
@@ -264,8 +264,9 @@ class TorchOperators:
                 continue
             if isinstance(value.address, int) and value.address < made:
                 return False
-            if any(filled_variables(frame.environment.scope)):
-                return False
+            for name in filled_variables(frame.environment.scope):
+                if store.get((made, name)) == value:
+                    return False
         from namecheck.interpreter.evaluation import (
             patches,  # for an error that hardly any file has
         )
