@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -39,8 +42,27 @@ def programs(distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPath
 
 def tracked() -> set[str]:
     """The files of this checkout."""
+    if not (ROOT / ".git").exists():
+        return _copied()
     listed = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], ROOT)
     return {name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
+
+
+def _copied() -> set[str]:
+    """The files of a copy without its repository, without what the checkout would ignore."""
+    lines = (ROOT / ".gitignore").read_text().splitlines()
+    patterns = [line.strip("/") for line in lines if line and not line.startswith("#")]
+    names: set[str] = set()
+    for folder, inner_folders, files in os.walk(ROOT):
+        kept = [name for name in inner_folders if not _is_ignored(name, patterns)]
+        inner_folders[:] = kept
+        place = Path(folder).relative_to(ROOT)
+        names.update((place / name).as_posix() for name in files if not _is_ignored(name, patterns))
+    return names
+
+
+def _is_ignored(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def test_the_wheel_has_the_two_packages(distributions: tuple[Path, Path]) -> None:
