@@ -372,7 +372,6 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         long_ints: (8, 16, 32, 64),
         diamonds: (5, 10, 20, 40),
         super_chain: (13, 25, 50, 100),
-        hostile_calls.builds_twice: (10, 20, 40, 80),
         suppressions: (500, 1_000, 2_000, 4_000),
         used_suppressions: (250, 500, 1_000, 2_000),
         findings: (250, 500, 1_000, 2_000),
