@@ -36,6 +36,8 @@ OWNERS: Final[Mapping[str, Any]] = {
     "torch.fft": torch.fft,
     "torch.special": torch.special,
 }
+# torch keeps its first answer: asked while the shim is installed, it lists the shim's functions.
+IGNORED: Final = get_ignored_functions()
 # What may become of the names: see the head of the file.
 OUTCOMES: Final = ("kept", "dropped", "no tensor")
 
@@ -87,7 +89,7 @@ def _takes_tensor(owner: Any, attribute: str, value: Any) -> bool:
         return callable(value) or inspect.isdatadescriptor(value)
     if not callable(value) or inspect.isclass(value):
         return False
-    if value not in get_ignored_functions():
+    if value not in IGNORED:
         return True
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{attribute}")
     kinds = [str(argument.type) for schema in schemas for argument in schema.arguments]
@@ -99,12 +101,13 @@ def _takes_tensor(owner: Any, attribute: str, value: Any) -> bool:
 @cache
 def replaced() -> frozenset[str]:
     """The callables that the shim replaces."""
+    originals = list(public())
     with runtime():
-        patched = {
-            name: inspect.getattr_static(owner, name.rpartition(".")[2])
-            for name, owner, _ in public()
-        }
-    return frozenset(name for name, _, value in public() if patched.get(name) is not value)
+        return frozenset(
+            name
+            for name, owner, value in originals
+            if inspect.getattr_static(owner, name.rpartition(".")[2]) is not value
+        )
 
 
 @cache
