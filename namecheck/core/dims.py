@@ -255,8 +255,9 @@ def are_apart(size: Size, other_size: Size) -> bool:
 def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     """Whether two dims differ, and their tensors have each other's size at another place.
 
-    `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis, it is
-    enough that one of the tensors has the other's size. Only sizes that the code itself names are
+    `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis and the
+    other one that of a number, it is enough that one of the tensors has both. Two observed axes of
+    different tensors may be one dim under two words. Only sizes that the code itself names are
     compared so.
     """
     if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
@@ -264,7 +265,7 @@ def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     if same(a.size, b.size) is not None:
         return False
     turned = a.size in of_b.sizes, b.size in of_a.sizes
-    if observed(a.size) ^ observed(b.size):
+    if bool(observed(a.size)) is not bool(observed(b.size)):
         return any(turned)
     words = symbols(a.size) | symbols(b.size)
     return all(turned) and all(map(naming.is_number, words))

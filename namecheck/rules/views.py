@@ -278,6 +278,8 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
     It does not only if the new sizes left of the axis, and those right of it, are products of sizes
     that were on that side before.
     """
+    if len(sizes) < 2:
+        return  # all elements, in their order
     own = [part.ratio for part in parts]
     goal = [_Part(Dim(None, size)).ratio for size in sizes]
     before, after = _shares(own), _shares(goal)
@@ -425,7 +427,7 @@ def _check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
     """
     vague = [dim for dim in dims if dim.size is UNKNOWN]
     words = {word for dim in dims if isinstance(dim.size, Expression) for word in symbols(dim.size)}
-    if len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):
+    if len(sizes) < 2 or len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):
         return
     filled = [_REST if dim.size is UNKNOWN else dim for dim in dims]
     whole = product(dim.size for dim in filled)

@@ -18,6 +18,9 @@ NO_TAGS: Final[Tags] = ()
 OF_MODULE: Final = "module"
 """The tag of a reference to a parameter or a buffer that the program makes; no lint has it."""
 
+OBSERVED_SCOPE: Final = "observed scope"
+"""The tag of a content whose sizes were read: the scope of its axes; no lint has it."""
+
 
 def tag_of(tags: Tags, key: str) -> Hashable | None:
     """The tag under a key; None where there is none."""

@@ -115,9 +115,19 @@ class Findings:
         """Remove the findings at a place that came after the first `count` ones."""
         for key in list(self.entries)[count:]:
             if key[:2] == (filename, span):
-                del self.entries[key]
-                self.names.pop(key, None)
-                self.judged.failed.pop(key, None)
+                self._remove(key)
+
+    def drop_observed(self, count: int) -> None:
+        """Remove those after the first `count` ones that only the names of the code itself tell."""
+        for key in list(self.entries)[count:]:
+            sites = self.judged.failed.get(key)
+            if sites is not None and all(environment for environment, _ in sites):
+                self._remove(key)
+
+    def _remove(self, key: Key) -> None:
+        del self.entries[key]
+        self.names.pop(key, None)
+        self.judged.failed.pop(key, None)
 
     def add(self, finding: Finding, about: frozenset[str], site: Site | None = None) -> None:
         """Add a finding; the first one of its place and code is kept.

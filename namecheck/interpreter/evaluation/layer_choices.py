@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Instance, TorchModule, Union, Value
+from namecheck.interpreter.domain.values import Instance, ListValue, TorchModule, Union, Value
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
@@ -22,9 +23,11 @@ def spread(
 
     Where a constructor has chosen between layers, its choice fits the arguments for reasons that
     may be out of sight here: if one of the layers takes them, nothing is held against the others
-    at this call. What is wrong in a body of theirs remains.
+    at this call. What is wrong in a body of theirs remains, if declarations tell it. What the names
+    of the code itself tell of one combination is as doubtful, whatever is called.
     """
-    if not _is_choice_of_layers(callee):
+    is_choice = _is_choice_of_layers(callee)
+    if not is_choice and interpreter.context.evidence is not Evidence.OBSERVED:
         return interpreter.spread(store, choices, apply)
     findings = interpreter.findings
     before = len(findings.entries)
@@ -39,13 +42,20 @@ def spread(
 
     result = interpreter.spread(store, choices, attempt)
     if fits:
-        source = interpreter.source
-        findings.drop(before, source.filename, source.span(node))
+        findings.drop_observed(before)
+        if is_choice:
+            source = interpreter.source
+            findings.drop(before, source.filename, source.span(node))
     return result
 
 
 def _is_choice_of_layers(callee: Value) -> bool:
-    layers = (TorchModule, Instance)
     return isinstance(callee, Union) and all(
-        isinstance(choice.value, layers) for choice in callee.alternatives
+        isinstance(choice.value, (TorchModule, Instance)) or _is_sequence(choice.value)
+        for choice in callee.alternatives
     )
+
+
+def _is_sequence(value: Value) -> bool:
+    """Whether a value is an ``nn.Sequential``."""
+    return isinstance(value, ListValue) and value.kind == "sequence"

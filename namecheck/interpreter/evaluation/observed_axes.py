@@ -20,6 +20,7 @@ from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, tag_of, with_tag
 from namecheck.interpreter.domain.values import (
     Held,
     Opaque,
@@ -92,7 +93,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         return []
     if _contradicts(interpreter, reading, content, dims, frame):
         return []
-    scope = _scope(dims) or interpreter.new_address()
+    scope = _scope(content) or interpreter.new_address()
     origins = dict(content.origins)
     subject = ast.unparse(reading.subject)
     bound: Bound = []
@@ -108,7 +109,8 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
             bound.append((target, sized(dim.size)))
     if dims != content.tensor.dims:
         tensor = replace(content.tensor, dims=dims)
-        joins.write(value, store, replace(content, tensor=tensor, origins=origins))
+        tags = with_tag(content.tags, OBSERVED_SCOPE, scope)
+        joins.write(value, store, replace(content, tensor=tensor, origins=origins, tags=tags))
     return bound if dims.open else []
 
 
@@ -160,13 +162,13 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
     return Dims(dims.prefix + more[0], more[1] + dims.suffix, open=True)
 
 
-def _scope(dims: Dims) -> int | None:
-    """The scope in which sizes of this tensor were read before."""
-    for name in dims.names:
-        if isinstance(name, Axis) and naming.is_observed(name.name) and len(name.factors) == 1:
-            scopes = naming.scopes(name.name)
-            return scopes[0] if len(scopes) == 1 else None
-    return None
+def _scope(tensor_content: Held) -> int | None:
+    """The scope in which sizes of this very tensor were read before.
+
+    The scope of a name would not do: a dim has its name from any tensor that it was met with.
+    """
+    scope = tag_of(tensor_content.tags, OBSERVED_SCOPE)
+    return scope if isinstance(scope, int) else None
 
 
 def _observed(dim: Dim, word: str, scope: int) -> Dim:
