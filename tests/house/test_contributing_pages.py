@@ -30,8 +30,24 @@ def test_a_path_exists(path: str) -> None:
     assert any((base / path).exists() for base in BASES)
 
 
-def test_there_are_paths() -> None:
+# A row of the first table that names functions, and the files behind it.
+FUNCTIONS: Final = [
+    (name, re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", line))
+    for line in ARCHITECTURE.splitlines()
+    if line.startswith("| ")
+    for name in re.findall(r"`(_?[a-z]+_[a-z_]+|_[a-z]+)`", line.rpartition(" | ")[2])
+]
+
+
+def test_there_are_paths_and_functions() -> None:
     assert len(PATHS) > 30
+    assert len(FUNCTIONS) > 5
+
+
+@pytest.mark.parametrize(("name", "paths"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_a_function_is_in_a_file_of_its_row(name: str, paths: list[str]) -> None:
+    texts = [(ROOT / path).read_text("utf-8") for path in paths]
+    assert any(re.search(rf"\bdef {name}\(", text) for text in texts), paths
 
 
 @pytest.mark.parametrize("room", sorted(set(ROOMS) - SMALL))
