@@ -182,6 +182,14 @@ class TorchOperators:
         if answer.contradiction is not None:
             self._forget(keyword_values.get("out"), store)
             is_certain = self._is_certain(answer.contradiction, row_key, every, store, frame)
+            if is_certain and answer.contradiction.code == "NC114":
+                from namecheck.interpreter.models import likelihood, placeholders  # a rare error
+
+                every_input = likelihood.Inputs(lowered, lowered_keywords)
+                filled = placeholders.filled(every_input, node, frame.environment.scope)
+                if filled is not None:
+                    expected = self._infer(operator, filled.args, filled.keywords, defaults)
+                    is_certain = expected.contradiction is not None
             if is_certain and interpreter.context.evidence is Evidence.OBSERVED:
                 is_certain = not observed_sizes.is_on_purpose(answer.contradiction, inputs, frame)
             if not is_certain:

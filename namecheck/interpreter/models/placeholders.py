@@ -1,0 +1,58 @@
+"""Placeholders: what a variable has in place of a tensor until some code has run.
+
+``best = None`` and ``total = 0`` are on the path on which a loop, a branch or a ``try`` never ran.
+Nobody knows whether that path is ever taken, so a call that fits with a tensor is not refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from types import NoneType
+from typing import Any
+
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
+from namecheck.interpreter.models.likelihood import Inputs
+
+
+def filled(lowered_inputs: Inputs, node: Node, scope_node: ast.AST) -> Inputs | None:
+    """The arguments of a call with tensors in place of placeholders; None without any.
+
+    No placeholder is a constant in the call itself, or a variable that its scope binds but once.
+    """
+    constants: list[Any] = []
+    if isinstance(node, ast.Call):
+        for passed in (*node.args, *(keyword.value for keyword in node.keywords)):
+            bindings = (
+                [*_bound(passed.id, scope_node)] if isinstance(passed, ast.Name) else [passed]
+            )
+            if len(bindings) == 1 and isinstance(bindings[0], ast.Constant):
+                constants.append(bindings[0].value)
+    args, keywords = lowered_inputs
+    after = Inputs(
+        [_filled(value, constants) for value in args],
+        {name: _filled(value, constants) for name, value in keywords.items()},
+    )
+    return None if after == lowered_inputs else after
+
+
+def _bound(name: str, scope_node: ast.AST) -> Iterator[ast.expr | None]:
+    """What a scope assigns to a variable; None for a binding of another kind."""
+    right_hand_sides: dict[ast.expr, ast.expr] = {
+        target: statement.value
+        for statement in nodes(scope_node)
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+    }
+    for other in nodes(scope_node):
+        if isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id == name:
+            yield right_hand_sides.get(other)
+
+
+def _filled(value: Any, constants: Sequence[Any]) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(_filled(item, constants) for item in value)
+    is_placeholder = isinstance(value, (int, float, NoneType)) and value not in constants
+    return Tensor() if is_placeholder else value
