@@ -14,7 +14,7 @@ from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import OPEN, Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
-from namecheck.core.findings import is_of_attributes
+from namecheck.core.findings import is_of_attributes, is_of_dtypes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor, join
@@ -93,8 +93,17 @@ def infer(
             plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
             if plain.contradiction is not None:
                 return plain
+            if is_of_dtypes(contradiction.code) and _is_empty((*args, *kwargs.values())):
+                return plain  # many operators return before they look for a kernel
         misspelling = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
         return Inference(UNKNOWN, contradiction=misspelling or contradiction.alone())
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether an argument, or a tensor in it, certainly has no elements."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_empty, value))
+    return isinstance(value, Tensor) and 0 in value.dims.sizes
 
 
 def _check_ranks(results: Sequence[Any]) -> None:
