@@ -8,9 +8,9 @@ Kinds alternate: chains of operators of the table, with branches and loops; prog
 classes, closures and containers; and programs of 40 to 80 lines with long data flow, through calls,
 hierarchies of classes, networks of layers (``--kind flows`` for these alone). They are generated on
 a torch with names from namecheck's own shim, then some get a mistake in one place. Each is run once
-for every choice of its flags. Where no run has a contradiction, none may be reported either. Every
-program with an incorrect expression is printed, and the command then exits with 1. One seed always
-generates the same programs.
+for every choice of its flags. Where no run has a contradiction, none may be reported either, except
+in lines that no run reaches: these are counted. Every program with an incorrect expression is
+printed, and the command then exits with 1. One seed always generates the same programs.
 """
 
 from __future__ import annotations
@@ -53,13 +53,15 @@ _SPOILT = 0.4
 class Compared:
     """One program, with a name from which it can be generated again, and its expressions.
 
-    `unfounded` are the findings in a program whose paths have all run without a contradiction.
+    `unfounded` are the findings in a program whose paths have all run without a contradiction,
+    `unreached` those of them in lines that no run reaches, of which the runs show nothing.
     """
 
     name: str
     source: syntax.Source
     joined: tuple[Joined, ...]
     unfounded: tuple[Finding, ...]
+    unreached: tuple[Finding, ...] = ()
 
     @property
     def incorrect(self) -> list[Joined]:
@@ -127,14 +129,22 @@ def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferenc
     static = analysis.observe(source, inferences=inferences)
     recorded.watch({PLACE: source})
     passed = not grown.spoilt
+    lines: set[int] = set()
     for chosen in itertools.product((False, True), repeat=grown.flags):
         torch.manual_seed(0)
-        _, fault = run(grown.text, chosen)
+        _, fault = run(grown.text, chosen, lines)
         passed = passed and fault is None
     passed = passed and not any(seen.contradictions for seen in recorded.seen[PLACE].values())
-    unfounded = _findings(source, inferences) if passed else ()
+    findings = _findings(source, inferences) if passed else ()
+    unfounded = tuple(each for each in findings if _is_reached(each, lines))
+    unreached = tuple(each for each in findings if not _is_reached(each, lines))
     sides = join.sides(static, recorded.seen, sizes=True)
-    return Compared(name, source, sides, unfounded)
+    return Compared(name, source, sides, unfounded, unreached)
+
+
+def _is_reached(finding: Finding, lines: set[int]) -> bool:
+    """Whether a run has reached the line of a finding."""
+    return not lines.isdisjoint(range(finding.span.line, finding.span.end_line + 1))
 
 
 def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, ...]:
@@ -164,17 +174,19 @@ def main() -> int:
     print(f"seed {arguments.seed}", flush=True)
     verdicts: Counter[str] = Counter()
     attributes: Counter[tuple[str, Verdict]] = Counter()
-    wrong = 0
+    wrong = unreached = 0
     for one in compared(arguments.seed, arguments.start, arguments.count, kinds):
         verdicts.update(each.verdict.value for each in one.joined)
         attributes.update(pair for each in one.joined for pair in each.attributes.items())
+        unreached += len(one.unreached)
         if one.is_wrong:
             wrong += 1
             print(one.show(), flush=True)
     observed = verdicts.total() - verdicts[Verdict.UNREACHED.value]
     known = verdicts[Verdict.AGREE.value] / max(observed, 1)
-    told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())
-    print(f"{arguments.count:,} programs, {wrong:,} of them incorrect; expressions: {told}")
+    shown = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())
+    print(f"{arguments.count:,} programs, {wrong:,} of them incorrect; expressions: {shown}")
+    print(f"There are {unreached:,} findings in lines that no run reaches.")
     print(f"Of what ran, the names of {known:.1%} were known in full.")
     for attribute in ATTRIBUTES:
         word = attribute.word

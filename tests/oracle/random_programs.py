@@ -47,8 +47,13 @@ class Fault:
     line: int
 
 
-def run(text: str, flags: Sequence[bool]) -> tuple[Space, Fault | None]:
-    """Run a program under one choice of its flags: its variables, and its error."""
+def run(
+    text: str, flags: Sequence[bool], reached: set[int] | None = None
+) -> tuple[Space, Fault | None]:
+    """Run a program under one choice of its flags: its variables, and its error.
+
+    The lines that it runs are added to `reached`.
+    """
     for index, flag in enumerate(flags):
         os.environ[f"FLAG_{index}"] = "1" if flag else "0"
     module = types.ModuleType("program")
@@ -60,6 +65,8 @@ def run(text: str, flags: Sequence[bool]) -> tuple[Space, Fault | None]:
             return None
         if next(steps) > _STEPS:
             raise Endless
+        if reached is not None:
+            reached.add(frame.f_lineno)
         return trace
 
     try:
