@@ -6,7 +6,7 @@ import ast
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
@@ -21,6 +21,9 @@ from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEnds
 
+if TYPE_CHECKING:
+    from namecheck.operators import Inference
+
 # The codes that only declarations raise.
 _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
 
@@ -30,9 +33,10 @@ NOT_JUDGED: Final = "NC091"
 # The key of a finding is its place and its code; that of a note its code and its text.
 Key: TypeAlias = tuple[str, Span, str]
 
-
 # A place in one run of a scope: the number of its environment, and the node.
 Site: TypeAlias = tuple[int, ast.AST]
+# Where a finding is made that does not depend on the run: no application passes there.
+_NO_SITE: Final[Site] = (0, ast.Pass())
 
 
 @dataclass(slots=True)
@@ -41,12 +45,35 @@ class Judged:
 
     Only what the code itself names is judged so: where one path contradicts, and another through
     the same run does not, the first may be a combination of branches that never occurs.
+
+    `passed` has the sites of applications that nothing contradicts, `accepted` the operands of
+    these for each node, by the identity of their inference (kept with them, so that no other gets
+    it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
     """
 
     passed: set[Site] = field(default_factory=set)
     failed: dict[Key, set[Site]] = field(default_factory=dict)
-    operands: dict[ast.AST, dict[int, tuple[Any, ...]]] = field(default_factory=dict)
-    refused: dict[Key, list[tuple[Site, tuple[Any, ...]]]] = field(default_factory=dict)
+    accepted: dict[ast.AST, dict[int, tuple[Inference, tuple[object, ...]]]] = field(
+        default_factory=dict
+    )
+    refused: dict[Key, list[tuple[Site, tuple[object, ...]]]] = field(default_factory=dict)
+
+    def accept(self, site: Site, inference: Inference, inputs: tuple[object, ...]) -> None:
+        """Note an application that nothing contradicts; equal operands have one inference."""
+        self.passed.add(site)
+        of_node = self.accepted.get(site[1])
+        if of_node is None:
+            of_node = self.accepted[site[1]] = {}
+        of_node[id(inference)] = inference, inputs
+
+    def refuse(self, key: Key, site: Site, inputs: tuple[object, ...]) -> None:
+        """Note the operands of an application that a finding is about."""
+        self.refused.setdefault(key, []).append((site, inputs))
+
+    def forget(self, key: Key) -> None:
+        """Forget where a finding was made, and about which operands."""
+        self.failed.pop(key, None)
+        self.refused.pop(key, None)
 
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it."""
@@ -69,9 +96,10 @@ class Judged:
             for site, operands in refusals
         )
 
-    def _accepted(self, node: ast.AST, count: int) -> Iterator[tuple[Any, ...]]:
+    def _accepted(self, node: ast.AST, count: int) -> Iterator[tuple[object, ...]]:
         """The operands of the applications at a node that nothing contradicts."""
-        return (one for one in self.operands.get(node, {}).values() if len(one) == count)
+        applications = self.accepted.get(node, {}).values()
+        return (operands for _, operands in applications if len(operands) == count)
 
 
 @dataclass(slots=True)
@@ -127,7 +155,7 @@ class Findings:
     def _remove(self, key: Key) -> None:
         del self.entries[key]
         self.names.pop(key, None)
-        self.judged.failed.pop(key, None)
+        self.judged.forget(key)
 
     def add(self, finding: Finding, about: frozenset[str], site: Site | None = None) -> None:
         """Add a finding; the first one of its place and code is kept.
@@ -136,7 +164,7 @@ class Findings:
         """
         self.additions += 1
         key = finding.filename, finding.span, finding.code
-        self.judged.failed.setdefault(key, set()).add(site or (0, ast.Pass()))
+        self.judged.failed.setdefault(key, set()).add(site or _NO_SITE)
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)
 

@@ -179,6 +179,7 @@ class TorchOperators:
                 lowered, lowered_keywords = likely
             elif expected.contradiction.code in _PATTERNS:
                 answer = expected
+        site = frame.environment.number, node
         if answer.contradiction is not None:
             self._forget(keyword_values.get("out"), store)
             is_certain = self._is_certain(answer.contradiction, row_key, every, store, frame)
@@ -201,15 +202,9 @@ class TorchOperators:
             self._report(contradiction, operator, every, node, store, frame, operands, by_axes)
             source = interpreter.source
             finding_key = source.filename, source.span(node), contradiction.code
-            refusals = interpreter.findings.judged.refused.setdefault(finding_key, [])
-            refusals.append(((frame.environment.number, node), inputs))
+            interpreter.findings.judged.refuse(finding_key, site, inputs)
             return interpreter.failed()
-        judged = interpreter.findings.judged
-        judged.passed.add((frame.environment.number, node))
-        accepted = judged.operands.get(node)
-        if accepted is None:
-            accepted = judged.operands[node] = {}
-        accepted[id(certain)] = inputs  # equal operands have one answer
+        interpreter.findings.judged.accept(site, certain, inputs)
         if interpreter.context.evidence is Evidence.OBSERVED:
             row = operators.row_of(row_key, interpreter.context.rows)
             observed_sizes.learn_features(row, lowered, lowered_keywords, begun, store)
