@@ -23,9 +23,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
 @rule(memory="fresh", aligns="matched")
 def masked_fill_natively(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """As `masked_fill`; the mask must not have more dims (recorded: masked_fill)."""
-    unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
-    _check_value(value)
-    return unified
+    _check_ranks(input.dims, mask.dims, "masked_fill")
+    return masked_fill(input, mask, value)
 
 
 @rule(memory="unknown", aligns="matched")
@@ -39,9 +38,8 @@ def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
 @rule(memory="unknown", aligns="matched")
 def masked_fill_in_place_natively(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """As `masked_fill_in_place`; the mask must not have fewer dims (recorded: masked_fill_)."""
-    unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
-    _check_value(value)
-    return unified
+    _check_ranks(mask.dims, input.dims, "masked_fill_")
+    return masked_fill_in_place(input, mask, value)
 
 
 @rule(memory="fresh", aligns="matched")
@@ -57,8 +55,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Any) -> Dims:
     return broadcast(input.dims, mask.dims)
 
 
-def _broadcast_to(dims: Dims, small: Dims, operator: str) -> Dims:
-    """Unify; the list that is broadcast must not be the longer one (recorded: masked_fill).
+def _check_ranks(dims: Dims, small: Dims, operator: str) -> None:
+    """Refuse dims that are broadcast to fewer ones (recorded: masked_fill).
 
     torch 2.12 checks this only where either has a name.
     """
@@ -73,7 +71,6 @@ def _broadcast_to(dims: Dims, small: Dims, operator: str) -> Dims:
             names=labels([*small.names, *dims.names]),
             help="Give the mask the dimensions of the input with `align_as`.",
         )
-    return _unified(dims, small)
 
 
 def _unified(dims: Dims, mask: Dims) -> Dims:
