@@ -204,6 +204,11 @@ def word(name: Name) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def words(names: Sequence[Name]) -> list[str]:
+    """The plain words of the names that have one."""
+    return [one for one in map(word, names) if one is not None]
+
+
 def match(name: Name, other_name: Name) -> Answer:
     """Whether two names can share one position (named_tensor.rst, "match semantics")."""
     if name is None or other_name is None:

@@ -15,7 +15,7 @@ from namecheck.core.dims import OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN, Contradiction, Name
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
-from namecheck.rules.naming import ellipsis_index, labels, resolve
+from namecheck.rules.naming import ellipsis_index, resolve
 from namecheck.rules.registry import rule
 
 
@@ -71,7 +71,7 @@ def _check_all_found(dims: Dims, model: Dims) -> None:
                 "NC108",
                 f"align_to: Cannot find dim {naming.show_name(dim.name)} from Tensor"
                 f"{model.show()} in desired alignment {model.show()}.",
-                names=labels([dim.name]),
+                names=naming.words([dim.name]),
                 help=f"The tensor's names are {dims.show()}; each must be in the alignment.",
             )
 
@@ -105,7 +105,7 @@ def _aligned_around(dims: Dims, front: tuple[Name, ...], back: tuple[Name, ...])
             help="Leave the unnamed dims to the Ellipsis.",
         )
     certain = not dims.open and UNKNOWN not in (*dims.names, *target_names)
-    words = set(labels(target_names))
+    words = set(naming.words(target_names))
     if certain:
         middle = Dims(tuple(dim for dim in dims.prefix if naming.word(dim.name) not in words))
     else:

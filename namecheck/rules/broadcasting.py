@@ -119,7 +119,7 @@ def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, actio
             f"Error when attempting to {action} dims {left.show()} and dims {right.show()}: dim "
             f"{naming.show_name(a.name)} and dim {naming.show_name(b.name)} are at the same "
             "position from the right but do not match.",
-            names=[str(naming.word(a.name)), str(naming.word(b.name))],
+            names=naming.words((a.name, b.name)),
             help=_alignment_help(left, right),
         )
     _check_misaligned(a, b, left, right, action)
@@ -198,7 +198,7 @@ def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
             "NC101",
             f"A dim of size {a.size} is broadcast with a dim of size {b.size}, at dimension "
             f"{rank - offset}: it is right only if {a.size} = {b.size}.",
-            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            names=naming.words((a.name, b.name)),
             help="Transpose one of the operands, or put a dim of size 1 where it has none.",
         )
 
@@ -226,14 +226,14 @@ def check_one(
             "NC101",
             f"{call}: {what} must be the same dimension, but they are "
             f"{naming.show_name(a.name)} and {naming.show_name(b.name)}.",
-            names=[str(naming.word(a.name)), str(naming.word(b.name))],
+            names=naming.words((a.name, b.name)),
             help="Transpose one of the tensors, or give another one.",
         )
     if agree(a.size, b.size) is Answer.NO:
         raise Contradiction(
             "NC202",
             f"{call}: {what} must have the same size, but have sizes {a.size} and {b.size}.",
-            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            names=naming.words((a.name, b.name)),
             help="The sizes must be equal.",
         )
     if are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
@@ -241,7 +241,7 @@ def check_one(
             "NC101",
             f"{call}: {what} have the sizes {a.size} and {b.size}: it is right only if {a.size} = "
             f"{b.size}.",
-            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            names=naming.words((a.name, b.name)),
             help="Transpose one of the tensors, or give another one.",
         )
 

@@ -80,7 +80,7 @@ def _times(dims: Dims) -> str:
 
 def words(*contracted: Dim) -> list[str]:
     """The labels of these dims."""
-    return [word for word in (naming.word(dim.name) for dim in contracted) if word is not None]
+    return naming.words([dim.name for dim in contracted])
 
 
 def check_axes(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> None:

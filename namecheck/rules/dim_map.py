@@ -209,7 +209,7 @@ def check_resize(dims: Dims, shape: Dims) -> None:
             f"{dims.show()} with size {show_sizes(dims)} to {show_sizes(shape)}). This may be "
             "caused by passing a named tensor as an `out=` argument; please ensure that the sizes "
             "are the same. ",
-            names=[str(naming.word(name)) for name in dims.names if naming.word(name) is not None],
+            names=naming.words(dims.names),
             help="Drop the names with `rename(None)` first, or give a tensor of the right shape.",
         )
 
@@ -287,7 +287,7 @@ def check_expandable(dims: Dims, shape: Dims) -> None:
                 f"The expanded size of the tensor ({goal}) must match the existing size ({own}) "
                 f"at non-singleton dimension {shape.rank - offset}.  Target sizes: "
                 f"{show_sizes(shape)}.  Tensor sizes: {show_sizes(dims)}",
-                names=[str(naming.word(n)) for n in (dims.prefix[-offset].name,) if naming.word(n)],
+                names=naming.words((dims.prefix[-offset].name,)),
             )
 
 
@@ -304,11 +304,7 @@ def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
             f"Name mismatch: specified out tensor with names {receiver_dims.show()} are not the "
             f"same as the computed output names {computed.show()}. Please rename the out "
             "tensor's dims with `Tensor.rename`.",
-            names=[
-                str(naming.word(name))
-                for name in receiver_dims.names
-                if naming.word(name) is not None
-            ],
+            names=naming.words(receiver_dims.names),
             help=f"Rename the tensor written to as {computed.show()}, or give one without names.",
         )
     closed = None if receiver_dims.rank is None else of_rank(computed, receiver_dims.rank)

@@ -199,7 +199,7 @@ def _sized(letter: Letter, dim: Dim, size: Size) -> Dim:
     """A whole dim with the given size, where its own size is unknown."""
     fresh = sized_dim(size)
     if isinstance(dim.name, Axis) and isinstance(fresh.name, Axis) and clash(dim, fresh):
-        words = [str(naming.word(dim.name)), str(naming.word(fresh.name))]
+        words = naming.words((dim.name, fresh.name))
         raise Contradiction(
             "NC101",
             f"The letter {letter} stands for dim '{words[0]}' and is given the size of dim "

@@ -198,7 +198,7 @@ def _two_names(letter: str, a: Dim, b: Dim, index: int) -> Contradiction:
         "NC101",
         f"einsum(): subscript {letter} stands for dim {naming.show_name(a.name)} and, in operand "
         f"{index}, for dim {naming.show_name(b.name)}.",
-        names=[str(naming.word(a.name)), str(naming.word(b.name))],
+        names=naming.words((a.name, b.name)),
         help="Give each dimension a letter of its own, the same in all operands.",
     )
 

@@ -31,7 +31,6 @@ from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import DimArgument, Names
-from namecheck.rules.naming import labels
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
 from namecheck.rules.views import inferred, laid_out
@@ -88,7 +87,7 @@ def _range(
         raise Contradiction(
             "NC114",
             "flatten() has invalid args: start_dim cannot come after end_dim",
-            names=labels([d for d in (start_dim, end_dim) if isinstance(d, str)]),
+            names=naming.words([d for d in (start_dim, end_dim) if isinstance(d, str)]),
             help=f"Give the dims in the order of the tensor, {dims.show()}.",
         )
     return start, end
@@ -253,7 +252,7 @@ def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Names, *, strict
             "!names || names->size() == sizes.size() INTERNAL ASSERT FAILED at "
             '"/pytorch/aten/src/ATen/native/TensorShape.cpp":4313, please report a bug to '
             "PyTorch. ",
-            names=labels(names),
+            names=naming.words(names),
             help=f"Give one name for each of the {len(sizes)} sizes.",
         )
     return _split(dims, position, sizes, names)
@@ -374,6 +373,6 @@ def _misfit(dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]) 
     return Contradiction(
         "NC204",
         f"{head} ({naming.show_name(name)}: {whole}) in Tensor{dims.show()}",
-        names=labels([name]),
+        names=naming.words([name]),
         help=help,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from namecheck.core import names as naming
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, unify
-from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule
 
 
@@ -68,7 +68,7 @@ def _check_ranks(dims: Dims, small: Dims, operator: str) -> None:
             f"{operator}: attempted to broadcast Tensor{small.show()} to Tensor{dims.show()} but "
             f"the number of dims ({other}) must be less than or equal to the number of dims in the "
             f"tensor ({one})",
-            names=labels([*small.names, *dims.names]),
+            names=naming.words([*small.names, *dims.names]),
             help="Give the mask the dimensions of the input with `align_as`.",
         )
 

@@ -184,16 +184,11 @@ def named(dims: Dims, names: Sequence[Name]) -> Dims:
             f"Number of names ({len(names)}) and number of dimensions in tensor "
             f"({dim_map.show_rank(dims)}) do not match. Attempted to create a tensor with names "
             f"{naming.show(names)}",
-            names=labels(names),
+            names=naming.words(names),
             help=f"Give {dim_map.show_rank(dims)} names, or an Ellipsis for those that stay.",
         )
     naming.check_distinct(names)
     return closed.rename(names)
-
-
-def labels(names: Sequence[Name]) -> list[str]:
-    """The words of the names that have one."""
-    return [word for word in map(naming.word, names) if word is not None]
 
 
 def _overlaid(dims: Dims, new_names: TargetNames) -> Dims:
@@ -268,7 +263,7 @@ def _refine(
         target_names,
         "NC107",
         f"{naming.show_name(old_name)} is {relation} {naming.show_name(new_name)} at index {index}",
-        labels([old_name, new_name]),
+        naming.words([old_name, new_name]),
     )
 
 
