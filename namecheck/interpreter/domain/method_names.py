@@ -1,7 +1,8 @@
-"""The names of the methods of lists, sets and dicts."""
+"""The methods of lists, sets and dicts, and what changes such a container."""
 
 from __future__ import annotations
 
+import ast
 from typing import Final
 
 _CHANGING_WORDS: Final = """
@@ -12,3 +13,10 @@ reverse sort setdefault rotate intersection_update difference_update symmetric_d
 CHANGING: Final = frozenset(_CHANGING_WORDS.split())
 # All methods of lists, sets and dicts.
 OF_CONTAINERS: Final = frozenset({*dir(list), *dir(dict), *dir(set), *CHANGING})
+
+
+def changed_container(node: ast.AST) -> ast.expr | None:
+    """The container that a node changes: the one before ``[…] =`` or ``.append``; else None."""
+    if isinstance(node, ast.Subscript):
+        return None if isinstance(node.ctx, ast.Load) else node.value
+    return node.value if isinstance(node, ast.Attribute) and node.attr in CHANGING else None

@@ -8,7 +8,7 @@ from typing import Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.trees import nodes
-from namecheck.interpreter.domain.method_names import CHANGING
+from namecheck.interpreter.domain.method_names import CHANGING, changed_container
 from namecheck.interpreter.domain.scopes import Function, examine, own_nodes
 
 # Functions that only look at their arguments.
@@ -116,13 +116,8 @@ def _is_used(name: str, function_node: Function) -> bool:
 def filled_variables(scope_node: ast.AST) -> Iterator[str]:
     """The variables whose containers a scope, or one within it, changes."""
     for node in nodes(scope_node):
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            written_part: ast.expr = node.value
-        elif isinstance(node, ast.Attribute) and node.attr in CHANGING:
-            written_part = node.value
-        else:
-            continue
-        while isinstance(written_part, ast.Subscript):
-            written_part = written_part.value
-        if isinstance(written_part, ast.Name):
-            yield written_part.id
+        container = changed_container(node)
+        while isinstance(container, ast.Subscript):
+            container = container.value
+        if isinstance(container, ast.Name):
+            yield container.id

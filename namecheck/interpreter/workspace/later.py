@@ -14,7 +14,7 @@ from namecheck.core.dataclasses import dataclass
 from namecheck.core.trees import add_children, nodes
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.cells import AttributeNames
-from namecheck.interpreter.domain.method_names import CHANGING
+from namecheck.interpreter.domain.method_names import changed_container
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -205,10 +205,10 @@ def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | Non
             name = name_of(node)
             if name is not None and isinstance(getattr(node, "ctx", None), ast.Store):
                 (added if id(node) in own else bound).add(name)
-            for receiver in _changed(node):
-                name = name_of(receiver)
-                if name is not None:
-                    filled.add(name)
+            container = changed_container(node)
+            name = None if container is None else name_of(container)
+            if name is not None:
+                filled.add(name)
     return _Writes(frozenset(bound), frozenset(added), frozenset(filled))
 
 
@@ -222,11 +222,3 @@ def _updated(
         elif isinstance(node, ast.Assign):
             read = {name_of(part) for part in nodes(node.value)} - {None}
             yield from (target for target in node.targets if name_of(target) in read)
-
-
-def _changed(node: ast.AST) -> Iterator[ast.AST]:
-    """The containers that a node changes."""
-    is_item_write = isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del))
-    if is_item_write or (isinstance(node, ast.Attribute) and node.attr in CHANGING):
-        assert isinstance(node, (ast.Subscript, ast.Attribute))
-        yield node.value
