@@ -86,10 +86,10 @@ def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value])
 class Calls:
     """Evaluates calls, whatever the callee is."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
+    def __init__(self, interpreter: Interpreter, following: Following) -> None:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
-        self._following = Following(interpreter)
+        self._following = following
 
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """Evaluate a call expression."""

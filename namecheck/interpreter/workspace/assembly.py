@@ -172,7 +172,9 @@ class Assembly:
         self.moment = sweeping.moment
         self.swept = sweeping.swept
 
-        calls = Calls(self)
+        following = Following(self)
+        self.too_deep = following.too_deep
+        calls = Calls(self, following)
         self.call = calls.call
         self.call_values = calls.call_values
         self.call_operator = calls.call_operator
@@ -181,7 +183,6 @@ class Assembly:
         self.evaluate_call = calls.evaluate_call
         self.leave_function = calls.leave_function
         self.run_body = calls.run_body
-        self.too_deep = Following(self).too_deep
 
         havoc = Havoc(self)
         self.havoc_arguments = havoc.arguments
