@@ -48,6 +48,24 @@ def add_format_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
+def add_jobs_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for the number of processes."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="the number of processes (default: one for each processor)",
+    )
+
+
+def _jobs(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
+
+
 def adjusted(settings: Settings, arguments: argparse.Namespace) -> Settings:
     """Settings with the semantics and the colour of the command line."""
     from namecheck.project.settings import semantics

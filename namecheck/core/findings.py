@@ -5,12 +5,12 @@ from __future__ import annotations
 import enum
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from namecheck.core.dataclasses import dataclass
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.discovery import modules_in
 
 
@@ -131,6 +131,16 @@ class Finding:
     error: str | None = None
     by_axes: bool = False
     facts: Facts | None = None
+
+    def relocated(self, path_of: Callable[[str], str]) -> Finding:
+        """The same finding with other paths: each file under the one that `path_of` returns."""
+
+        def moved(related: Iterable[Place]) -> tuple[Place, ...]:
+            return tuple(replace(place, filename=path_of(place.filename)) for place in related)
+
+        filename = path_of(self.filename)
+        marks, related = moved(self.marks), moved(self.related)
+        return replace(self, filename=filename, marks=marks, related=related)
 
 
 @dataclass(frozen=True, slots=True, order=True)

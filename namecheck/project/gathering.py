@@ -8,8 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core import regular_files, syntax
-from namecheck.core.dataclasses import replace
-from namecheck.core.findings import Finding, Kind, Place, register
+from namecheck.core.findings import Finding, Kind, register
 from namecheck.core.syntax import Refused
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments, suppress
@@ -63,7 +62,7 @@ class Gathering:
             own = location if location in self._paths else candidates[0][0]
             for finding in sorted(findings, key=lambda finding: (finding.span, finding.code)):
                 if analysed is None or origins.get(finding, own) in analysed:
-                    yield self._relative(finding)
+                    yield finding.relocated(self._shown)
 
     def shared(self) -> set[str]:
         """The files whose findings depend on the analyses of further files.
@@ -93,15 +92,7 @@ class Gathering:
         from namecheck.interpreter.workspace.analysis import Statistics
 
         statistics = reduce(Statistics.joined, self._statistics, Statistics())
-        losses = {
-            word: replace(loss, filename=self._shown(loss.filename))
-            for word, loss in statistics.losses.items()
-        }
-        limits = {
-            replace(limit, filename=self._shown(limit.filename)): times
-            for limit, times in statistics.limits.items()
-        }
-        return replace(statistics, losses=losses, limits=limits)
+        return statistics.relocated(self._shown)
 
     def _shown(self, location: str) -> str:
         """The path as the user typed it; for other files relative to the working folder."""
@@ -110,17 +101,6 @@ class Gathering:
             here = os.path.join(os.getcwd(), "")
             path = location.removeprefix(here)
         return path
-
-    def _relative(self, finding: Finding) -> Finding:
-        return replace(
-            finding,
-            filename=self._shown(finding.filename),
-            marks=self._places(finding.marks),
-            related=self._places(finding.related),
-        )
-
-    def _places(self, related: Iterable[Place]) -> tuple[Place, ...]:
-        return tuple(replace(place, filename=self._shown(place.filename)) for place in related)
 
 
 def _once(candidates: Iterable[_Candidate]) -> Iterator[_Candidate]:

@@ -144,11 +144,24 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     counting: bool = False,
     shard: Shard | None = None,
+    inspecting: bool = False,
 ) -> Run:
-    """Check the files under some paths, each with its settings as `adjust` overrides them."""
+    """Check the files under some paths, each with its settings as `adjust` overrides them.
+
+    With `counting` the tensor expressions are counted, with `inspecting` they are listed.
+    """
     walk = project.Walk(adjust)
     entries = walk.entries(paths)
-    result = project.check(entries, progress, jobs, cache, counting, shard=shard, executor=executor)
+    result = project.check(
+        entries,
+        progress,
+        jobs,
+        cache,
+        counting,
+        shard=shard,
+        executor=executor,
+        inspecting=inspecting,
+    )
     return Run(entries, result, tuple(walk.missing), tuple(walk.outward))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from namecheck import project
-from namecheck.core.findings import Finding
 from namecheck.report.html.rendering import pages
 from namecheck.report.html.site import Run, Site, SourceFile
 
@@ -63,16 +62,5 @@ def _copies(files: list[SourceFile]) -> Iterator[SourceFile]:
             return f"{folder}/{os.path.relpath(path, ROOT)}"
 
         for file in files:
-            findings = tuple(_moved(finding, path_of) for finding in file.findings)
+            findings = tuple(finding.relocated(path_of) for finding in file.findings)
             yield replace(file, path=path_of(file.path), findings=findings)
-
-
-def _moved(finding: Finding, path_of: Callable[[str], str]) -> Finding:
-    return replace(
-        finding,
-        filename=path_of(finding.filename),
-        marks=tuple(replace(mark, filename=path_of(mark.filename)) for mark in finding.marks),
-        related=tuple(
-            replace(place, filename=path_of(place.filename)) for place in finding.related
-        ),
-    )

@@ -17,6 +17,7 @@ from namecheck.cli.console import (
     WRONG,
     Usage,
     add_color_flag,
+    add_jobs_flag,
     add_semantics_flag,
     adjusted,
     complain,
@@ -78,13 +79,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what names a dimension: declarations (declared, the default), or also the variables "
         "of `B, T, C = x.shape` (observed; it finds mistakes in plain code, and is being tried)",
     )
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=_jobs,
-        metavar="N",
-        help="the number of processes (default: one for each processor)",
-    )
+    add_jobs_flag(parser)
     parser.add_argument(
         "--executor",
         metavar="ADDRESS",
@@ -124,13 +119,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stdin-filename", metavar="FILE", help="the name of standard input in messages"
     )
-
-
-def _jobs(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise ValueError(word)
-    return number
 
 
 def _shard(word: str) -> Shard:

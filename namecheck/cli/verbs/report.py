@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.cli.console import (
     CLEAN,
     WRONG,
     Usage,
+    add_jobs_flag,
     add_semantics_flag,
     report_missing,
     report_outward,
@@ -20,7 +21,6 @@ from namecheck.cli.verbs import Verb
 
 if TYPE_CHECKING:
     from namecheck.core.findings import Finding
-    from namecheck.interpreter.workspace.analysis import Statistics
     from namecheck.project import Entry, Result
     from namecheck.project.settings import Settings
     from namecheck.report.html.site import Run, SourceFile
@@ -49,27 +49,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("declared", "observed"),
         help="as for check: what names a dimension",
     )
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=_jobs,
-        metavar="N",
-        help="the number of processes (default: one for each processor)",
-    )
-
-
-def _jobs(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise ValueError(word)
-    return number
+    add_jobs_flag(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     _require_packages()
-    from namecheck import project
     from namecheck.core.file_replacement import CannotWrite
-    from namecheck.project import settings
+    from namecheck.project import reports, settings
     from namecheck.project.workers import processors
     from namecheck.report.html.folder import Folder
     from namecheck.report.html.rendering import pages
@@ -85,15 +71,20 @@ def _run(arguments: argparse.Namespace) -> int:
 
     try:
         folder = Folder(arguments.html)
-        walk = project.Walk(chosen)
-        entries = walk.entries(arguments.paths or [settings.project_root(".")])
-        report_missing(walk.missing)
-        report_outward(walk.outward)
-        if not entries:
-            raise Usage("no Python files found")
         with Progress(sys.stderr) as progress:
-            result = project.check(entries, progress, arguments.jobs, inspecting=True)
-        run = _shown(entries, result)
+            checked = reports.run(
+                arguments.paths or [settings.project_root(".")],
+                chosen,
+                None,
+                jobs=arguments.jobs,
+                progress=progress,
+                inspecting=True,
+            )
+        report_missing(checked.missing)
+        report_outward(checked.outward)
+        if not checked.entries:
+            raise Usage("no Python files found")
+        run = _shown(checked.entries, checked.result)
         site = Site(run)
         for name, page in site.overviews():  # the index says that the folder has a report
             folder.add(name, page)
@@ -103,8 +94,8 @@ def _run(arguments: argparse.Namespace) -> int:
         folder.keep({file.page for file in run.files})
     except CannotWrite as error:
         raise Usage(f"--html: not written: {error}") from error
-    print(_summary(run, result, folder.path))
-    return WRONG if walk.missing or result.faults else CLEAN
+    print(_summary(run, checked.result, folder.path))
+    return WRONG if checked.missing or checked.result.faults else CLEAN
 
 
 def _require_packages() -> None:
@@ -118,7 +109,6 @@ def _require_packages() -> None:
 
 def _shown(entries: Sequence[Entry], check_result: Result) -> Run:
     """The files of a run with their texts, under paths from their common folder."""
-    from namecheck.core.dataclasses import replace
     from namecheck.report.html.site import Run, SourceFile
 
     locations = [entry.location for entry in entries]
@@ -132,7 +122,7 @@ def _shown(entries: Sequence[Entry], check_result: Result) -> Run:
 
     by_path: dict[str, list[Finding]] = {}
     for finding in check_result.findings:
-        moved = _moved(finding, path_of)
+        moved = finding.relocated(path_of)
         by_path.setdefault(moved.filename, []).append(moved)
 
     def files() -> Iterator[SourceFile]:
@@ -143,17 +133,8 @@ def _shown(entries: Sequence[Entry], check_result: Result) -> Run:
 
     statistics = check_result.statistics
     assert statistics is not None
-    losses = {
-        word: replace(loss, filename=path_of(loss.filename))
-        for word, loss in statistics.losses.items()
-    }
-    limits = {
-        replace(limit, filename=path_of(limit.filename)): times
-        for limit, times in statistics.limits.items()
-    }
-    moved_statistics: Statistics = replace(statistics, losses=losses, limits=limits)
     title = os.path.basename(root) or root
-    return Run(title, tuple(files()), moved_statistics)
+    return Run(title, tuple(files()), statistics.relocated(path_of))
 
 
 def _root(locations: Iterable[str]) -> str:
@@ -165,19 +146,6 @@ def _root(locations: Iterable[str]) -> str:
     except ValueError:  # on several drives
         return here
     return here if os.path.join(common, "").startswith(os.path.join(here, "")) else common
-
-
-def _moved(finding: Finding, path_of: Callable[[str], str]) -> Finding:
-    from namecheck.core.dataclasses import replace
-
-    return replace(
-        finding,
-        filename=path_of(finding.filename),
-        marks=tuple(replace(mark, filename=path_of(mark.filename)) for mark in finding.marks),
-        related=tuple(
-            replace(place, filename=path_of(place.filename)) for place in finding.related
-        ),
-    )
 
 
 def _text(location: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from typing import Any, Final
 
-from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
@@ -84,6 +84,18 @@ class Statistics:
             losses,
             limits,
         )
+
+    def relocated(self, path_of: Callable[[str], str]) -> Statistics:
+        """The same statistics with other paths: each file under the one that `path_of` returns."""
+        losses = {
+            word: replace(loss, filename=path_of(loss.filename))
+            for word, loss in self.losses.items()
+        }
+        limits = {
+            replace(limit, filename=path_of(limit.filename)): times
+            for limit, times in self.limits.items()
+        }
+        return replace(self, losses=losses, limits=limits)
 
     def worst(self, count: int) -> list[tuple[str, Loss]]:
         """The calls that lost names most often."""
