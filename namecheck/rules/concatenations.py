@@ -89,13 +89,15 @@ def _has_axes(dims: Dims) -> bool:
 
 
 def _named(lists: Sequence[Dims]) -> Answer:
-    """Whether any tensor has a name."""
-    answers = {dims.named() for dims in lists}
-    return next((a for a in (Answer.YES, Answer.MAYBE) if a in answers), Answer.NO)
+    """Whether any tensor has a label: what an annotation names has no name to torch."""
+    if any(isinstance(name, str) for dims in lists for name in dims.names):
+        return Answer.YES
+    vague = any(dims.open or UNKNOWN in dims.names for dims in lists)
+    return Answer.MAYBE if vague else Answer.NO
 
 
 def _skipped(dims: Dims) -> bool:
-    """Whether torch skips a tensor: an empty vector, where no tensor has a name."""
+    """Whether torch skips a tensor: an empty vector, where no tensor has a label."""
     return dims.rank == 1 and dims.prefix[0].size == 0
 
 

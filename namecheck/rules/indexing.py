@@ -11,11 +11,12 @@ from functools import reduce
 from types import EllipsisType
 from typing import Any, Final
 
+from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Size, clash
 from namecheck.core.dtypes import is_among
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression, is_at_least
+from namecheck.core.sizes import Expression, Known, is_at_least, symbol, symbols
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast, check_one
@@ -369,8 +370,22 @@ def _extent(size: Size, cut: slice) -> Size:
     last = size if cut.stop is None else _bound(size, cut.stop)
     if isinstance(first, Unknown) or isinstance(last, Unknown) or type(step) is not int:
         return UNKNOWN
+    if last is not size and not _lies_within(last, size):
+        return UNKNOWN
     extent = (last - first + step - 1) // step
     return extent if isinstance(extent, Expression) or extent > 0 else UNKNOWN
+
+
+def _lies_within(last: Known, size: Size) -> bool:
+    """Whether a slice ends within the dim, as far as that is assumed.
+
+    Code that names no dim may count on a slice that ends where the dim does: ``x[:, : n + 1]``.
+    """
+    if isinstance(last, int) or last == symbol(next(iter(symbols(last)), "")):
+        return True
+    if not any(naming.is_observed(word) or naming.is_number(word) for word in symbols(last)):
+        return True
+    return not isinstance(size, Unknown) and is_at_least(0, size - last)
 
 
 def _bound(size: Size, limit: Any) -> Size:

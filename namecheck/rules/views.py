@@ -284,9 +284,10 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
     goal = [_Part(Dim(None, size)).ratio for size in sizes]
     before, after = _shares(own), _shares(goal)
     if not before or not after or before[-1] != after[-1]:
-        _check_sides(parts, own, goal, sizes)
+        surplus = before[-1] / after[-1] if before and after else ONE
+        _check_sides(parts, own, goal, sizes, surplus)
         if before and after:
-            _check_total(before[-1] / after[-1], parts, sizes)
+            _check_total(surplus, parts, sizes)
         return
     for place, part in enumerate(parts):
         target = _target(part.dim, own, goal)
@@ -294,7 +295,11 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
             continue
         left = before[place] / after[target]
         right = after[target + 1] / before[place + 1]
-        if not (left.is_whole and right.is_whole) and not _is_of_rest(left, right):
+        if (left.is_whole and right.is_whole) or _is_of_rest(left, right):
+            continue
+        if not _is_of_code(str(part.dim.size)) or any(
+            _is_never_whole(each, own) for each in (left, right)
+        ):
             raise _scrambled(part.dim, parts, sizes, (before[place], after[target]))
     _check_steps(parts, own, goal, sizes)
 
@@ -303,12 +308,17 @@ _Ratios = Sequence[Ratio | None]
 
 
 def _check_sides(
-    parts: Sequence[_Part], own_ratios: _Ratios, goal: _Ratios, sizes: Sequence[Size]
+    parts: Sequence[_Part],
+    own_ratios: _Ratios,
+    goal: _Ratios,
+    sizes: Sequence[Size],
+    surplus: Ratio = ONE,
 ) -> None:
     """Raise if an axis is kept whole, but with more or fewer elements left or right of it.
 
     The number of elements on the other side need not be known. It is reported of the sizes that the
-    code itself names alone: those of annotations may be 1.
+    code itself names alone: those of annotations may be 1. The view has its number of elements only
+    if the `surplus` is 1: what is right then is not reported.
     """
     for reversed_ in (False, True):
         before, after = _running(own_ratios, reversed_), _running(goal, reversed_)
@@ -321,10 +331,12 @@ def _check_sides(
             share, other_share = before[place], after[target]
             if share is None or other_share is None or share == other_share:
                 continue
-            if _is_of_rest(share / other_share):
+            if _is_of_rest(share / other_share) or share / other_share in (surplus, ONE / surplus):
                 continue
             sides = _side(own_ratios, place, reversed_), _side(goal, target, reversed_)
-            if _divide(share, other_share) or _one_has_more(*sides):
+            if _divide(share, other_share) or (
+                _one_has_more(*sides) and _is_never_whole(share / other_share, own_ratios)
+            ):
                 raise _scrambled(part.dim, parts, sizes, (share, other_share))
     _check_steps(parts, own_ratios, goal, sizes)
 
@@ -333,6 +345,24 @@ def _is_of_rest(*quotients: Ratio) -> bool:
     """Whether quotients that must be 1 have only a dim of which nothing is known: it may be 1."""
     bases = {str(base) for quotient in quotients for base, _ in quotient.powers}
     return bool(bases) and all(naming.bare(base) == "_" for base in bases)
+
+
+def _is_never_whole(quotient: Ratio, own_ratios: _Ratios) -> bool:
+    """Whether a quotient is whole only if a dim has size 1, or two of one tensor have one size.
+
+    A size of another tensor, or a number, may equal the one that it is divided by.
+    """
+    if quotient.is_whole:
+        return False
+    inverse = ONE / quotient
+    if inverse.is_whole or are_apart(quotient.upper, quotient.lower):
+        return True
+    products = [ONE]
+    for each in own_ratios:
+        products = [ONE] if each is None else [ONE, *(one * each for one in products)]
+        if inverse in products:
+            return True
+    return False
 
 
 def _side(ratios: _Ratios, place: int, reversed_: bool) -> _Ratios:
@@ -410,10 +440,16 @@ def _check_steps_from(
         elif (other / one).is_whole:
             new[0] = other / one
             del old[0]
-        elif are_apart(one.size, other.size):
+        elif are_apart(one.size, other.size) and _are_observed(one, other):
             raise _displaced(one.size, other.size, parts, sizes)
         else:
             return
+
+
+def _are_observed(*ratios: Ratio) -> bool:
+    """Whether sizes are made of observed axes alone: a number may have any size, also another's."""
+    bases = {base for each in ratios for base in each.bases}
+    return all(isinstance(base, str) and naming.is_observed(base) for base in bases)
 
 
 # The only dim whose size is unknown.

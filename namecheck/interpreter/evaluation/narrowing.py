@@ -273,7 +273,8 @@ def _refine_comparison(
             is_none = truth is not negated
             return _keep(interpreter, left, store, frame, lambda v: _is_none(v, is_none))
         if truth is not negated:
-            _refine_rank(interpreter, left, right, store, frame)
+            if not _refine_rank(interpreter, left, right, store, frame):
+                return False
             _refine_names(interpreter, left, right, store, frame)
             _refine_sizes(interpreter, left, right, store, frame)
     return True
@@ -319,25 +320,28 @@ def is_tensor(opaque: Opaque, store: Store) -> bool:
 
 def _refine_rank(
     interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
-) -> None:
-    """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``."""
+) -> bool:
+    """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``; False where it cannot be."""
     if not isinstance(right_node, ast.Constant) or not isinstance(right_node.value, int):
-        return
+        return True
     subject = _subject_of_rank(left_node)
     value = None if subject is None else interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque):
         if isinstance(left_node, ast.Call) and isinstance(left_node.func, ast.Attribute):
             store.set(TensorTest(value.key), True)  # a value with a method `dim` is a tensor
         if not is_tensor(value, store):
-            store.set(RankOf(value.key), right_node.value)
-            return
+            rank: int | None = store.fact(RankOf, value.key)
+            if rank is None:
+                store.set(RankOf(value.key), right_node.value)
+            return rank in (None, right_node.value)
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
-        return
+        return True
     content = joins.held(value, store)
     closed = of_rank(content.tensor.dims, right_node.value)
     if content.tensor.dims.open and closed is not None:
         joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=closed)))
+    return closed is not None
 
 
 def _subject_of_rank(expression: ast.expr) -> ast.expr | None:
