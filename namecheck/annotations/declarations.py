@@ -119,6 +119,13 @@ def of_dims_alone(declared: Declared) -> Declared:
     return declared
 
 
+def has_several_ranks(declared: Declared) -> bool:
+    """Whether a declaration is a choice between tensors of different ranks."""
+    options = declared.options if isinstance(declared, OneOf) else ()
+    patterns = [option.pattern for option in options if isinstance(option, Declaration)]
+    return len({(each.several is None, each.min_rank) for each in patterns}) > 1
+
+
 def meet(
     declared: Declared, value: Value, bindings: Bindings, called: str, *, returned: bool = False
 ) -> Bindings:

@@ -4,13 +4,17 @@ Axes with different names have one length on such a path, so they do not contrad
 there. Before rules and annotations are applied, one symbol is replaced by the other. All axes are
 scoped on such a path: their dims may reach a path without the equation, where it is unknown which
 axis they are.
+
+Where paths meet, an equation of one of them holds no more for certain, but a later test of the same
+flag may follow that path alone. So it remains possible: what contradicts only without it is not
+reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from namecheck.annotations.bindings import Bindings, Bound
 from namecheck.core import names as naming
@@ -26,17 +30,22 @@ from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 
 Solved: TypeAlias = Mapping[str, Known]
 
+# How many equations are kept that hold on some paths only.
+_MOST: Final = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Equations:
     """The equations that hold on a path.
 
     `solved` maps a symbol to its replacement; no replacement contains a solved symbol. The axes on
-    the path have the last of the `scopes`.
+    the path have the last of the `scopes`. `possible` has the equations of some of the paths that
+    met before.
     """
 
     solved: tuple[tuple[str, Known], ...]
     scopes: tuple[int, ...]
+    possible: tuple[tuple[str, Known], ...] = ()
 
     def size(self, quantity: Known, *, scoped: bool = True) -> Known:
         """A size under the equations."""
@@ -72,7 +81,8 @@ class Equations:
     def joined(self, equations: Equations) -> Equations:
         """The equations that hold on both paths."""
         scopes = tuple(dict.fromkeys((*self.scopes, *equations.scopes)))
-        joined = Equations(self.solved, scopes)
+        possible = tuple(dict.fromkeys((*self.possible, *equations.possible)))
+        joined = Equations(self.solved, scopes, possible)
         for name, size in equations.solved:
             joined = joined.with_equal(symbol(name), size, scopes)
         return joined
@@ -83,7 +93,7 @@ class Equations:
         if solution is None:
             return self
         rest = ((name, substituted(size, dict([solution]))) for name, size in self.solved)
-        return Equations((*rest, solution), scopes)
+        return Equations((*rest, solution), scopes, self.possible)
 
     def _axis(self, factor: str) -> Name:
         size = self.size(symbol(factor))
@@ -98,11 +108,50 @@ class Equations:
 
 
 def of(store: Store) -> Equations | None:
-    """The equations of a path."""
+    """The equations of a path; None where there are none for certain."""
+    equations = _kept(store)
+    return equations if equations is not None and equations.solved else None
+
+
+def _kept(store: Store) -> Equations | None:
     if not store.may_assume(EQUAL_SIZES):
         return None
     equations: Equations | None = store.get(EQUAL_SIZES)
     return equations
+
+
+def met(parting: Equations | None, equations_met: Sequence[Equations | None]) -> Equations | None:
+    """The equations where paths meet: those from before they parted; the others are possible."""
+    if all(equations == equations_met[0] for equations in equations_met):
+        return equations_met[0]
+    base = parting or Equations((), ())
+    further = [
+        pair
+        for equations in equations_met
+        if equations is not None
+        for pair in (*equations.solved, *equations.possible)
+        if pair not in base.solved
+    ]
+    return replace(base, possible=tuple(dict.fromkeys((*base.possible, *further)))[:_MOST])
+
+
+def are_possible(store: Store) -> bool:
+    """Whether there are equations that held on some of the paths that met before."""
+    equations = _kept(store)
+    return equations is not None and bool(equations.possible)
+
+
+def supposed(store: Store) -> Store | None:
+    """A layer in which all equations hold that are possible; None where there are none."""
+    equations = _kept(store)
+    if equations is None or not equations.possible:
+        return None
+    scopes = (*equations.scopes, store.ledger.new())
+    for word, size in equations.possible:
+        equations = equations.with_equal(symbol(word), size, scopes)
+    layer = store.fork()
+    layer.set(EQUAL_SIZES, equations)
+    return layer
 
 
 def learn(left_key: object, right_key: object, store: Store) -> None:
@@ -118,7 +167,7 @@ def learn(left_key: object, right_key: object, store: Store) -> None:
 
 def equate(left_size: Known, right_size: Known, store: Store) -> None:
     """Add the equation of two sizes."""
-    equations = of(store) or Equations((), ())
+    equations = _kept(store) or Equations((), ())
     extended = equations.with_equal(left_size, right_size, (*equations.scopes, store.ledger.new()))
     if extended is not equations:
         store.set(EQUAL_SIZES, extended)

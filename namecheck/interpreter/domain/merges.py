@@ -7,8 +7,15 @@ from typing import Any, Final
 
 from namecheck.core import tensors
 from namecheck.core.dataclasses import replace
+from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.addresses import LayerTensor, Submodules
-from namecheck.interpreter.domain.cells import Fact, ModuleAttribute, ModuleAttributeRun, Written
+from namecheck.interpreter.domain.cells import (
+    EQUAL_SIZES,
+    Fact,
+    ModuleAttribute,
+    ModuleAttributeRun,
+    Written,
+)
 from namecheck.interpreter.domain.joins import (
     Both,
     Joiner,
@@ -74,7 +81,10 @@ def merge(
         chain = joiners(stores)
     for key in keys:
         contents = _contents(key, base, stores, parted)
-        if isinstance(key, Fact):
+        if key is EQUAL_SIZES:
+            every = [None if c is _MISSING else c for c in contents]
+            merged[key] = equalities.met(base.get(key), every)
+        elif isinstance(key, Fact):
             shared = contents[0] if all(c == contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:
                 merged[key] = shared

@@ -10,8 +10,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Final
 
 from namecheck.annotations.bindings import Bindings, bind_number, settle
 from namecheck.annotations.declarations import (
@@ -26,8 +24,7 @@ from namecheck.core.findings import Facts, Place
 from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.core.syntax import Source
-from namecheck.interpreter.domain import class_lookup
+from namecheck.interpreter.domain import class_lookup, equalities
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -42,19 +39,19 @@ from namecheck.interpreter.domain.values import (
     Opaque,
     TensorValue,
     TupleValue,
+    Union,
     Value,
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import axis_bindings
-from namecheck.interpreter.evaluation.declared import Annotations, Import, Signature, axes_of
+from namecheck.interpreter.evaluation import axis_bindings, declared_choices
+from namecheck.interpreter.evaluation.annotation_files import AnnotationFiles
+from namecheck.interpreter.evaluation.declared import Annotations, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
+from namecheck.interpreter.evaluation.declared_choices import fits
 from namecheck.interpreter.evaluation.declared_values import DeclaredValues, LocatedAnnotation
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-
-# How many files an alias is followed through.
-_CHAIN: Final = 8
 
 
 class Declarations:
@@ -63,39 +60,13 @@ class Declarations:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.values = DeclaredValues(interpreter)
-        self._files: dict[ast.Module, Annotations] = {}
-        self._followed: list[Import] = []
+        self._files = AnnotationFiles(interpreter)
         self._fields: dict[ast.ClassDef, Mapping[str, ast.expr]] = {}
         self._axes: dict[ast.ClassDef, frozenset[str]] = {}
 
     def of(self, environment: Environment) -> Annotations:
         """The annotations of the file that contains the code of a frame."""
-        return self._of_file(self.interpreter.context.source_of(environment))
-
-    def _of_file(self, source: Source) -> Annotations:
-        annotations = self._files.get(source.tree)
-        if annotations is None:
-            imported = partial(self._imported, source)
-            annotations = self._files[source.tree] = Annotations(source.tree, imported)
-        return annotations
-
-    def _imported(self, source: Source, origin: Import, rest: str) -> ast.expr | None:
-        """The expression of an alias in another file."""
-        if len(self._followed) >= _CHAIN:
-            return None
-        self._followed.append(origin)
-        try:
-            return self._elsewhere(source, origin, rest)
-        finally:
-            self._followed.pop()
-
-    def _elsewhere(self, source: Source, origin: Import, rest: str) -> ast.expr | None:
-        file_of = self.interpreter.imports.file_of
-        file, name = file_of(source, origin.level, origin.module, origin.member), rest
-        if file is None or not rest:
-            file = file_of(source, origin.level, origin.module)
-            name = ".".join(filter(None, (origin.member, rest)))
-        return None if file is None else self._of_file(file).resolved(name)
+        return self._files.of(self.interpreter.context.source_of(environment))
 
     # Calls
 
@@ -112,18 +83,21 @@ class Declarations:
         if not signature.declares_dims:
             return True
         values = {name: store.get((environment.number, name)) for name in signature.parameters}
-        bindings = axis_bindings.read(signature.axes, environment, store, function.name)
         try:
-            for name in sorted(signature.numbers):
-                size = size_of(store.get((environment.number, name), NONE))
-                if size is not None:
-                    bindings = bind_number(bindings, name, size, name)
-            for name, parameter in signature.parameters.items():
-                argument = self.values.checkable(values[name], store)
-                bindings = meet(parameter.declared, argument, bindings, name)
-            bindings = settle(bindings)
+            bindings = self._met(signature, values, environment, store, function.name)
         except Contradiction as contradiction:
-            if call.node is not function.node:
+            supposed = equalities.supposed(store)
+            if call.node is function.node:
+                return False
+            caller = call.frame.environment
+            if declared_choices.is_undecided(
+                self.of(caller).signature(caller.scope), call.store, call.frame
+            ) or (
+                supposed is not None
+                and fits(lambda: self._met(signature, values, environment, supposed, function.name))
+            ):
+                self.interpreter.progress.unknowns += 1
+            else:
                 self._refuse(contradiction, signature, environment, call)
             return False
         self._keep(bindings, environment, store, function)
@@ -139,6 +113,25 @@ class Declarations:
             )
             store.set((environment.number, name), value)
         return True
+
+    def _met(
+        self,
+        signature: Signature,
+        argument_values: Mapping[str, Value | None],
+        environment: Environment,
+        store: Store,
+        function: str,
+    ) -> Bindings:
+        """The bindings of a signature to the values of its parameters; raises `Contradiction`."""
+        bindings = axis_bindings.read(signature.axes, environment, store, function)
+        for name in sorted(signature.numbers):
+            size = size_of(store.get((environment.number, name), NONE))
+            if size is not None:
+                bindings = bind_number(bindings, name, size, name)
+        for name, parameter in signature.parameters.items():
+            argument = self.values.checkable(argument_values[name], store)
+            bindings = meet(parameter.declared, argument, bindings, name)
+        return settle(bindings)
 
     def _refuse(
         self,
@@ -208,7 +201,15 @@ class Declarations:
             declared = of_dims_alone(signature.result) if mistyped else signature.result
             return self.values.create(declared, bindings, scope, located)
         value = self.values.outside(value, environment.number, store)
-        return self.values.refine(signature.result, value, bindings, scope, located, store)
+        if isinstance(value, Union):
+
+            def check(choice: Value) -> None:
+                checkable = self.values.checkable(choice, store)
+                meet(signature.result, checkable, bindings, "result", returned=True)
+
+            value = declared_choices.fitting(value, check)
+        value = self.values.refine(signature.result, value, bindings, scope, located, store)
+        return declared_choices.result(value, signature.result)
 
     def overloads(self, function: FunctionValue) -> Sequence[ast.FunctionDef]:
         """The overloads of a function that stand beside it."""
@@ -238,11 +239,21 @@ class Declarations:
             or self.interpreter.scope(environment.scope).generator
         ):
             return
-        bindings = axis_bindings.read(signature.axes, environment, store, frame.name)
-        try:
-            result = self.values.checkable(value, store)
+
+        def check(layer: Store) -> None:
+            bindings = axis_bindings.read(signature.axes, environment, layer, frame.name)
+            result = self.values.checkable(value, layer)
             settle(meet(signature.result, result, bindings, "result", returned=True))
+
+        try:
+            check(store)
         except Contradiction as contradiction:
+            supposed = equalities.supposed(store)
+            if (supposed is not None and fits(lambda: check(supposed))) or (
+                declared_choices.is_undecided(signature, store, frame, value)
+            ):
+                self.interpreter.progress.unknowns += 1
+                return
             self._report(contradiction, return_node.value or return_node, [value], store, frame)
 
     def parameter(

@@ -17,7 +17,7 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
@@ -191,6 +191,14 @@ class TorchOperators:
                 if filled is not None:
                     expected = self._infer(operator, filled.args, filled.keywords, defaults)
                     is_certain = expected.contradiction is not None
+            if is_certain and equalities.are_possible(store):
+                from namecheck.interpreter.models.torch import possible_sizes  # rarely needed
+
+                lowered_again = possible_sizes.lowered(
+                    interpreter, args, keyword_values, store, frame
+                )
+                expected = self._infer(operator, *lowered_again, defaults)
+                is_certain = expected.contradiction is not None
             if is_certain and interpreter.context.evidence is Evidence.OBSERVED:
                 is_certain = not observed_sizes.is_on_purpose(answer.contradiction, inputs, frame)
             if not is_certain:
