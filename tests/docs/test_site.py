@@ -1,7 +1,4 @@
-"""The pages of the site have no dead link, and the navigation lists each of them once.
-
-Zensical checks the same when it builds the site (docs/contributing/site.md); this takes less time.
-"""
+"""The site is built without a warning, no link of it is dead, and each page is listed once."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import html
 import json
 import posixpath
 import re
+import sys
 import tomllib
 import zlib
 from pathlib import Path
@@ -21,10 +19,13 @@ import pytest
 import namecheck
 from namecheck.core.findings import register
 from tests.docs_pages import DOCS
+from tests.docs_site import __main__ as command
 from tests.docs_site import codes, markdown, screens, staging, versions
 from tests.docs_site.screens import Screen, with_screens
 
 Pages = dict[str, str]
+# Files that become the first page of their folder.
+STARTS: Final = ("index", "README")
 API: Final = (DOCS / "site" / "api.md").read_text("utf-8")
 
 
@@ -47,6 +48,18 @@ def test_every_link_leads_to_a_page_and_a_heading(pages: Pages) -> None:
             if page not in pages or (anchor and anchor not in anchors[page]):
                 dead.append(f"{place}: {target}")
     assert dead == []
+
+
+def test_zensical_builds_the_site_without_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "BUILD", tmp_path / "site")
+    monkeypatch.setattr(sys, "argv", ["docs_site", "--no-playground", "--out", str(tmp_path)])
+    assert command.main() == 0, capfd.readouterr()
+    built = tmp_path / namecheck.__version__
+    pages = [Path(page) for page in staging.staged(playground=False)]
+    folders = [page.parent if page.stem in STARTS else page.with_suffix("") for page in pages]
+    assert [folder for folder in folders if not (built / folder / "index.html").is_file()] == []
 
 
 @pytest.mark.parametrize("playground", [True, False])
