@@ -82,7 +82,7 @@ class Adapter:
         line, column, end_line, end_column = span
         return _error_info(
             import_ctx=[],
-            local_ctx=enclosing,
+            module=file.fullname if file else None,
             line=line,
             column=column - 1,
             end_line=end_line,
@@ -92,11 +92,15 @@ class Adapter:
             code=error_code,
             blocker=False,
             only_once=False,
-            module=file.fullname if file else None,
-            target=None,
-            origin_span=range(line, end_line + 1),
             parent_error=parent,
+            **self._where(file, range(line, end_line + 1), enclosing),
         )
+
+    def _where(
+        self, file: MypyFile | None, line_range: range, enclosing: Enclosing
+    ) -> Mapping[str, object]:
+        """The arguments of an error that say where it is, besides its span."""
+        return {"local_ctx": enclosing, "target": None, "origin_span": line_range}
 
     def add(self, errors: Errors, file: MypyFile, info: ErrorInfo) -> None:
         """Add an error to those of a file, unless a comment or an option ignores it."""
@@ -136,37 +140,18 @@ class Mypy20(Adapter):
 class Mypy19(Mypy20):
     """mypy 1.19: an error knows its file, and there are no workers."""
 
-    def info(
-        self,
-        file: MypyFile | None,
-        span: Position,
-        severity: str,
-        message: str,
-        error_code: ErrorCode | None,
-        parent: ErrorInfo | None = None,
-        enclosing: Enclosing = (None, None),
-    ) -> ErrorInfo:
-        """One error or note of mypy at the span of a finding."""
-        line, column, end_line, end_column = span
+    def _where(
+        self, file: MypyFile | None, line_range: range, enclosing: Enclosing
+    ) -> Mapping[str, object]:
+        """The arguments of an error that say where it is, besides its span."""
         path = file.path if file else NO_MODULE
-        return _error_info(
-            import_ctx=[],
-            file=path,
-            module=file.fullname if file else None,
-            typ=enclosing[0],
-            function_or_member=enclosing[1],
-            line=line,
-            column=column - 1,
-            end_line=end_line,
-            end_column=end_column - 1,
-            severity=severity,
-            message=message,
-            code=error_code,
-            blocker=False,
-            only_once=False,
-            origin=(path, range(line, end_line + 1)),
-            parent_error=parent,
-        )
+        class_name, function = enclosing
+        return {
+            "file": path,
+            "typ": class_name,
+            "function_or_member": function,
+            "origin": (path, line_range),
+        }
 
     def add(self, errors: Errors, file: MypyFile, info: ErrorInfo) -> None:
         """Add an error to those of a file."""
