@@ -111,8 +111,8 @@ def _check_ranks(results: Sequence[Any]) -> None:
     for result in results:
         if isinstance(result, (tuple, list)):
             _check_ranks(result)
-        elif refusals.named(result) is Answer.YES:
-            dim_map.check_rank(result.dims, result.dims.names)
+        elif refusals.has_named(result) is Answer.YES:
+            dim_map.check_name_count(result.dims, result.dims.names)
 
 
 def parameters(
@@ -223,7 +223,7 @@ def _apply(
         return _in_place(row, result, args[0] if args else UNKNOWN, native=native)
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
-        return _into_out(row, result, out, refusals.named(inputs))
+        return _into_out(row, result, out, refusals.has_named(inputs))
     return Inference(result, fields=row.returns, may_be_input=row.may_be == "input")
 
 

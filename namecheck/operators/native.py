@@ -67,7 +67,7 @@ def _check(clause: Clause, key: str, arguments: Arguments) -> None:
         elif not conditions.holds(condition, arguments):
             return
     if text := refusals.TEXTS.get(kernel.name):
-        if not kernel.arguments or refusals.named(operands) is Answer.YES:
+        if not kernel.arguments or refusals.has_named(operands) is Answer.YES:
             raise text(key)
     else:
         into = "out" in kernel.arguments and arguments.get("out") is not None

@@ -185,7 +185,7 @@ def show_rank(dims: Dims) -> str:
     return f"{dims.min_rank}+" if dims.open else str(dims.min_rank)
 
 
-def check_rank(dims: Dims, names: Sequence[Name]) -> None:
+def check_name_count(dims: Dims, names: Sequence[Name]) -> None:
     """Refuse names for more dims than torch 2.12 supports (``kMaxNamedTensorDim``)."""
     rank = dims.rank
     if rank is not None and rank > MOST_NAMES:

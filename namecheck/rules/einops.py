@@ -133,7 +133,7 @@ class _Letters:
     def bind(self, left: Side, dims: Dims) -> None:
         """Bind the letters of the left side to the dims of a tensor."""
         front, back = left.around_ellipsis()
-        check_rank(left, dims)
+        check_group_count(left, dims)
         if ... in left.groups:
             first, last = dim_map.first(dims, len(front)), dim_map.last(dims, len(back))
             self.rest = dim_map.without_left(dim_map.without_right(dims, len(back)), len(front))
@@ -241,7 +241,7 @@ def apart(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
     return laid_out([dim], sizes)
 
 
-def check_rank(left: Side, dims: Dims) -> None:
+def check_group_count(left: Side, dims: Dims) -> None:
     """Refuse a tensor whose rank differs from the number of groups in the pattern."""
     least = len(left.groups) - (... in left.groups)
     if ... in left.groups:

@@ -21,7 +21,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.factories import shape_of
-from namecheck.rules.refusals import named, not_supported, refuse_named
+from namecheck.rules.refusals import has_named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
 
@@ -125,7 +125,7 @@ class _Taken:
 
     def refuse(self, aten: str, *others: Any) -> None:
         """Raise where an index tensor certainly indexes a named tensor."""
-        answers = [self.named(), *(named(o) for o in others), *(a.named for a in self.advanced)]
+        answers = [self.named(), *(has_named(o) for o in others), *(a.named for a in self.advanced)]
         if self.advanced and Answer.YES in answers:
             raise not_supported(aten)
 
@@ -405,7 +405,7 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
     if not isinstance(item, Tensor):
         mask = _is_mask(item)
         dims = Dims((Dim(None),)) if mask else shape_of(item)
-        return _Advanced(over, dims, by_tensor=False, mask=mask, named=named(item))
+        return _Advanced(over, dims, by_tensor=False, mask=mask, named=has_named(item))
     if _masks(item):
         return _Advanced(over, Dims((Dim(None),)), False, mask=True, named=item.dims.named())
     no_mask = is_among(item.dtype, _MASKS) is Answer.NO

@@ -176,7 +176,7 @@ def _read(names: Sequence[Any], call: str) -> tuple[Name, ...]:
 
 def named(dims: Dims, names: Sequence[Name]) -> Dims:
     """The dims with these names, one for each; raises `Contradiction` where that is impossible."""
-    dim_map.check_rank(dims, names)
+    dim_map.check_name_count(dims, names)
     closed = of_rank(dims, len(names))
     if closed is None:
         raise Contradiction(

@@ -11,7 +11,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map, patterns
 from namecheck.rules.arguments import Several, Sizes
 from namecheck.rules.concatenations import cat
-from namecheck.rules.einops import apart, check_rank, together
+from namecheck.rules.einops import apart, check_group_count, together
 from namecheck.rules.patterns import Number, wrong
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import split_with_sizes
@@ -149,7 +149,7 @@ def einops_shape(input: Tensor, pattern: str | Unknown) -> dict[str, Size] | Unk
     read = patterns.side(pattern, underscore=True)
     if any(len(letters) > 1 for letters in read.letter_groups):
         raise wrong(f"Can't parse shape with composite axes: {pattern}")
-    check_rank(read, input.dims)
+    check_group_count(read, input.dims)
     front, back = read.around_ellipsis()
     if ... in read.groups:
         first = dim_map.first(input.dims, len(front)).prefix

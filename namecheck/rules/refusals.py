@@ -43,18 +43,18 @@ def refuse_named(aten: str, values: Iterable[Any]) -> None:
     """
     if aten.endswith(_DIMNAME):
         raise no_dimname(aten.removesuffix(_DIMNAME))
-    if aten and any(named(value) is Answer.YES for value in values):
+    if aten and any(has_named(value) is Answer.YES for value in values):
         raise not_supported(aten)
 
 
-def named(value: Any) -> Answer:
+def has_named(value: Any) -> Answer:
     """Whether a value is, or contains, a named tensor."""
     if isinstance(value, Tensor):
         return value.dims.named()
     if isinstance(value, Many):
         return Answer.MAYBE if value.each.dims.named() is not Answer.NO else Answer.NO
     if isinstance(value, (tuple, list)):
-        return max(map(named, value), key=lambda answer: answer.value, default=Answer.NO)
+        return max(map(has_named, value), key=lambda answer: answer.value, default=Answer.NO)
     return Answer.NO
 
 

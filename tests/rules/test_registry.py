@@ -54,6 +54,15 @@ def check(folder: Path) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+def test_no_helper_has_the_name_of_another() -> None:
+    """Two sections with a function of one name would both be imported by every check."""
+    places: dict[str, set[str]] = {}
+    for path in (PACKAGE / "rules").glob("*.py"):
+        for name in re.findall(r"^def ([a-z]\w*)", path.read_text("utf-8"), re.MULTILINE):
+            places.setdefault(name, set()).add(path.stem)
+    assert {name: sections for name, sections in places.items() if len(sections) > 1} == {}
+
+
 def test_every_file_of_the_folder_is_a_section() -> None:
     files = {path.stem for path in (PACKAGE / "rules").glob("*.py")} - {"__init__"}
     assert set(registry.sections()) == files
