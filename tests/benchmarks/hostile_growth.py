@@ -359,6 +359,14 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
 }
 """Programs whose cost is at most proportional to their size."""
 
+GIVEN_UP: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
+    "a chain of classes that make the next twice": (hostile_calls.builds_twice, (10, 20, 40, 80)),
+}
+"""Programs that cost more than a file may, but for the smallest: a note says so, and they end.
+
+Each of these classes has two attributes of the one before: the last has 2 ** size instances in it.
+"""
+
 
 def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
     """Each program with its four sizes."""

@@ -17,7 +17,7 @@ from namecheck.project.file_check import Checker
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments, suppress
 from tests.benchmarks.hostile import HEAD, TAIL
-from tests.benchmarks.hostile_growth import LINEAR, PROGRAMS
+from tests.benchmarks.hostile_growth import GIVEN_UP, LINEAR, PROGRAMS
 from tests.interpreting import parsed
 
 # Calls of Python functions, and of what is built in: a third of a microsecond each.
@@ -70,6 +70,21 @@ def test_a_program_is_judged_at_a_cost_that_grows_with_its_size(name: str) -> No
     assert "NC005" not in codes
     growth = math.log(largest / smallest) / math.log(sizes[2] / sizes[0])
     assert growth < _LARGEST_EXPONENT, f"{smallest} calls, and then {largest}"
+
+
+@pytest.mark.parametrize("name", GIVEN_UP)
+def test_a_program_that_costs_too_much_says_so_and_ends(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, sizes = GIVEN_UP[name]
+    _, codes = cost(f"{HEAD}{make(sizes[0])}{TAIL}")
+    assert codes == ["NC103"]
+    monkeypatch.setattr(meter, "_PART", 20_000)  # the limits of a file, in less time
+    monkeypatch.setattr(meter, "_WHOLE", 40_000)
+    monkeypatch.setattr(meter, "_LINE", 0)
+    _, codes = cost(f"{HEAD}{make(sizes[2])}{TAIL}")
+    assert "NC091" in codes
+    assert "NC005" not in codes
 
 
 EXPRESSIONS: Final = "A.exp()\n" * 2_000
