@@ -19,8 +19,8 @@ from namecheck.project.whole_run import reported
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from namecheck.interpreter.workspace.analysis import Statistics
     from namecheck.interpreter.workspace.inspection import Inspection
+    from namecheck.interpreter.workspace.statistics import Statistics
     from namecheck.project.cache import Cache
     from namecheck.project.shards import Shard
 

@@ -15,7 +15,7 @@ from namecheck.project.suppression import Comments, suppress
 from namecheck.project.tasks import Entry, Outcome
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.workspace.analysis import Statistics
+    from namecheck.interpreter.workspace.statistics import Statistics
 
 
 _Candidate: TypeAlias = tuple[str, Finding]
@@ -89,7 +89,7 @@ class Gathering:
 
     def statistics(self) -> Statistics:
         """The tensor expressions of all files."""
-        from namecheck.interpreter.workspace.analysis import Statistics
+        from namecheck.interpreter.workspace.statistics import Statistics
 
         statistics = reduce(Statistics.joined, self._statistics, Statistics())
         return statistics.relocated(self._shown)

@@ -8,8 +8,9 @@ from namecheck.core.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from namecheck.core.findings import Finding
-    from namecheck.interpreter.workspace.analysis import Statistics, Uses
+    from namecheck.interpreter.workspace.analysis import Uses
     from namecheck.interpreter.workspace.inspection import Inspection
+    from namecheck.interpreter.workspace.statistics import Statistics
     from namecheck.project.settings import Settings
     from namecheck.project.suppression import Comments
 

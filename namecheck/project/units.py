@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.semantics import Semantics
-from namecheck.interpreter.workspace.analysis import Limit, Loss, Query, Statistics, Uses
+from namecheck.interpreter.workspace.analysis import Query, Uses
+from namecheck.interpreter.workspace.statistics import Limit, Loss, Statistics
 from namecheck.project import records
 from namecheck.project.contents import engine
 from namecheck.project.disk import Recorder, Snapshot

@@ -15,7 +15,7 @@ from itertools import takewhile, zip_longest
 from typing import Final
 
 from namecheck.core.findings import Edit, Fix, Span
-from namecheck.report.frame import folded, room, visible, width_of
+from namecheck.report.frame import noted, room, visible, width_of
 from namecheck.report.painter import Painter
 
 _SHOWN: Final = 12
@@ -38,19 +38,6 @@ def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Painter) -> Iterato
         yield f"{paint('gutter', f'{number:>{gutter}}')} {paint(role, row)}"
     if len(changed) > _SHOWN:
         yield paint("gutter", f"{indent} … {len(changed) - _SHOWN} more")
-
-
-def noted(head: str, text: str, gutter: int, paint: Painter) -> Iterator[str]:
-    """A remark under a finding, with its head in colour; its further lines are indented."""
-    indent = " " * gutter
-    beside = len(f"{indent}         ")
-    columns = None if paint.columns is None else paint.columns - beside
-    first, *rest = text.split("\n")
-    taken = len(f"{indent} = {head}: ") - beside
-    begun, *more = folded(visible(first), columns, taken)
-    yield f"{indent} {paint('gutter', '=')} {paint('help', head)}: {begun}"
-    for line in (*more, *(part for one in rest for part in folded(visible(one), columns))):
-        yield f"{indent}         {line}"
 
 
 def diff_line(line: str, paint: Painter) -> str:

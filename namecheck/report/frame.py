@@ -84,6 +84,19 @@ def room(gutter: int, paint: Painter) -> int:
     return WIDTH if paint.columns is None else max(paint.columns - gutter - 3, _NARROWEST)
 
 
+def noted(head: str, text: str, gutter: int, paint: Painter) -> Iterator[str]:
+    """A remark under a finding, with its head in colour; its further lines are indented."""
+    indent = " " * gutter
+    beside = len(f"{indent}         ")
+    columns = None if paint.columns is None else paint.columns - beside
+    first, *rest = text.split("\n")
+    taken = len(f"{indent} = {head}: ") - beside
+    begun, *more = folded(visible(first), columns, taken)
+    yield f"{indent} {paint('gutter', '=')} {paint('help', head)}: {begun}"
+    for line in (*more, *(part for one in rest for part in folded(visible(one), columns))):
+        yield f"{indent}         {line}"
+
+
 def _merged(labels: Iterable[Label]) -> Iterator[Label]:
     """Labels with the same span, merged."""
     by_span: dict[Span, list[Label]] = {}

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Fix
-from namecheck.core.refusals import Refusal
 from namecheck.core.syntax import Refused
 from namecheck.report.painter import Painter
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.workspace.analysis import Statistics
+    from namecheck.core.refusals import Refusal
+    from namecheck.interpreter.workspace.statistics import Statistics
 
 Reader: TypeAlias = Callable[[str], Sequence[str]]
 """Returns the lines of a file, none where it cannot be read."""
 
-Refusals: TypeAlias = Mapping[Finding, Sequence[Refusal]]
+Refusals: TypeAlias = "Mapping[Finding, Sequence[Refusal]]"
 """The fixes that were tried for findings and refused."""
 
 NO_FIXES: Final[Mapping[Finding, Fix]] = MappingProxyType({})

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from namecheck.core.findings import Finding, register
 from namecheck.core.refusals import Reason, Refusal
-from namecheck.report.changes import noted
+from namecheck.report.frame import noted
 from namecheck.report.painter import Painter
 from namecheck.report.wording import locations
 

@@ -10,7 +10,7 @@ from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.workspace.analysis import Statistics
+    from namecheck.interpreter.workspace.statistics import Statistics
 
 SHOWN: Final = 10
 _BAR: Final = 30

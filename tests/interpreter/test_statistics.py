@@ -9,7 +9,7 @@ import pytest
 
 from namecheck import project
 from namecheck.cli import main
-from namecheck.interpreter.workspace.analysis import Loss, Statistics
+from namecheck.interpreter.workspace.statistics import Loss, Statistics
 from namecheck.project import Walk, workers
 
 PROGRAM = """\

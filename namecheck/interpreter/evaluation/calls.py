@@ -45,7 +45,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import layer_choices, shape_tests
+from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.following import Following
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
@@ -120,6 +120,8 @@ class Calls:
 
         def chosen(layer: Store, values: list[Value]) -> Value:
             return apply(layer, [whole.get(n, value) for n, value in enumerate(values)])
+
+        from namecheck.interpreter.evaluation import layer_choices  # few calls have alternatives
 
         return layer_choices.spread(self.interpreter, function, store, apart, call_node, chosen)
 
@@ -197,6 +199,8 @@ class Calls:
         if isinstance(callee, BuiltinMethod):
             return self.interpreter.methods.call(callee.receiver, callee.name, call)
         if isinstance(callee, Union):
+            from namecheck.interpreter.evaluation import layer_choices
+
             return layer_choices.spread(
                 self.interpreter,
                 callee,

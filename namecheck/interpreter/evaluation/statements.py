@@ -31,7 +31,6 @@ from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.loops import Loops
-from namecheck.interpreter.evaluation.match_statements import Patterns
 
 # Into how many paths branches within branches may split one.
 _WIDEST: Final = 16
@@ -44,7 +43,6 @@ class Statements:
         self.interpreter = interpreter
         self._file, self._meter = interpreter.file, interpreter.context.ledger.meter
         self.loops = Loops(interpreter)
-        self.patterns = Patterns(interpreter)
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], list[Store] | None]] = {
             ast.Expr: self._expression,
             ast.Assign: self._assign,
@@ -361,7 +359,9 @@ class Statements:
             frame.width = outer
 
     def _match(self, match_node: ast.Match, store: Store, frame: Frame) -> list[Store]:
-        return self.patterns.match(match_node, store, frame)
+        from namecheck.interpreter.evaluation.match_statements import Patterns  # few files have any
+
+        return Patterns(self.interpreter).match(match_node, store, frame)
 
     # Loops
 

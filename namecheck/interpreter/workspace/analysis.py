@@ -30,7 +30,6 @@ from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
 from namecheck.interpreter.workspace.mistakes import merged_findings
 from namecheck.interpreter.workspace.program import Program
-from namecheck.interpreter.workspace.statistics import Limit, Loss, Statistics, collect
 from namecheck.interpreter.workspace.workspace import Alone, Files, Query, Uses, Workspace
 from namecheck.operators import Operator
 
@@ -41,21 +40,17 @@ __all__ = [
     "Files",
     "Finder",
     "Inferences",
-    "Limit",
-    "Loss",
     "Observation",
     "Observations",
     "Query",
     "Recorder",
     "Reveal",
-    "Statistics",
     "Uses",
     "Workspace",
     "analysed",
     "below",
     "briefly",
     "check",
-    "collect",
     "new_workspace",
     "observe",
     "run",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from namecheck.core.findings import Finding, Fix, register
-from namecheck.report import changes, frame, refusals
+from namecheck.report import frame
 from namecheck.report.closing import closing
 from namecheck.report.formats import Format
 from namecheck.report.frame import Label
@@ -30,10 +30,14 @@ def texts(
         gutter = frame.widest(_labels(finding))
         fix = fixes.get(finding)
         if refused is not None and finding in refused:
+            from namecheck.report import refusals  # only where they are asked for
+
             rows += refusals.rows(refused[finding], gutter, paint)
             if not refused[finding] and fix is None:
                 rows += refusals.no_rows(gutter, paint)
         if fix is not None:
+            from namecheck.report import changes  # few findings have a fix
+
             rows += changes.rows(fix, reader(finding.filename), gutter, paint)
         yield "\n".join(rows) + "\n"
 
@@ -60,7 +64,7 @@ def _rows(finding: Finding, reader: Reader, paint: Painter) -> Iterator[str]:
         arrow = ":::"
     if finding.help:
         yield paint("gutter", " " * gutter + " |")
-        yield from changes.noted("help", finding.help, gutter, paint)
+        yield from frame.noted("help", finding.help, gutter, paint)
 
 
 def _labels(finding: Finding) -> dict[str, list[Label]]:

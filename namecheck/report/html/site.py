@@ -17,8 +17,8 @@ from markupsafe import Markup
 from namecheck.core import regular_files
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Kind, Place, Span, register
-from namecheck.interpreter.workspace.analysis import Statistics
 from namecheck.interpreter.workspace.inspection import Coverage, FunctionCoverage, Inspection
+from namecheck.interpreter.workspace.statistics import Statistics
 from namecheck.report.html.markup import Mark, Reference, SourceListing, escaped
 from namecheck.report.wording import counted
 from namecheck.version import VERSION
