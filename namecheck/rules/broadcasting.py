@@ -76,7 +76,9 @@ def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
     result = unify(left, right, action)
     reach = _reach(left, right)
     for offset in range(1, reach + 1):
-        _check_size(left.from_right(offset), right.from_right(offset), offset, reach)
+        a, b = left.from_right(offset), right.from_right(offset)
+        if a is None or b is None or not _are_mirrored(a, b, left, right):
+            _check_size(a, b, offset, reach)
     return result
 
 
@@ -114,6 +116,8 @@ def _outer_prefix(left: Dims, right: Dims) -> tuple[Dim, ...]:
 
 def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, action: str) -> None:
     if a is not None and b is not None and clash(a, b, left, right):
+        if _are_mirrored(a, b, left, right):
+            return
         raise Contradiction(
             "NC101",
             f"Error when attempting to {action} dims {left.show()} and dims {right.show()}: dim "
@@ -124,6 +128,20 @@ def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, actio
         )
     _check_misaligned(a, b, left, right, action)
     _check_misaligned(b, a, right, left, action)
+
+
+def _are_mirrored(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
+    """Whether two axes meet both ways round, as in ``x + x.transpose(-2, -1)``: one size, if right.
+
+    Two that the code has read of one tensor may be the sides of a square.
+    """
+    if not isinstance(a.name, Axis) or not naming.is_observed(a.name.name):
+        return False
+    for offset in range(1, _reach(left, right) + 1):
+        one, other = left.from_right(offset), right.from_right(offset)
+        if one is not None and other is not None and (one.size, other.size) == (b.size, a.size):
+            return a.size is not UNKNOWN and b.size is not UNKNOWN
+    return False
 
 
 def _check_misaligned(
