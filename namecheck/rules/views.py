@@ -431,6 +431,8 @@ def _check_steps_from(
     while old and new:
         one, other = old[0], new[0]
         if one is None or other is None:
+            if one is not None and other is None and one in new and one not in own_ratios:
+                _check_rest_of_part(one, parts, sizes)
             return
         if one == other:
             del old[0], new[0]
@@ -522,6 +524,24 @@ def _displaced(
         f"stands in the order of the elements: it is right only if {size} = {other_size}.",
         names=words,
         help=f"Keep '{size}' in its place in the view, then `transpose` or `permute`.",
+    )
+
+
+def _check_rest_of_part(rest: Ratio, parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
+    """Raise if the size -1 stands where the rest of a dim belongs, which has a place further on.
+
+    ``[..., heads*d]`` is viewed as ``[b, heads, -1, d]``.
+    """
+    if not any(_is_of_code(base) for base in rest.bases if isinstance(base, str)):
+        return
+    known = show_sizes(Dims(tuple(part.dim for part in parts)))
+    raise Contradiction(
+        "NC115",
+        f"A view of a tensor with the dims {known} as "
+        f"{show_sizes(Dims(tuple(map(new_dim, sizes))))} puts another dim between two parts of "
+        f"one: it is right only if {rest.size} = 1.",
+        names=[naming.bare(word) for word in observed(rest.size)],
+        help="Keep the two parts side by side in the view, then `transpose` or `permute`.",
     )
 
 
