@@ -527,20 +527,20 @@ def _displaced(
     )
 
 
-def _check_rest_of_part(rest: Ratio, parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
+def _check_rest_of_part(remainder: Ratio, parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
     """Raise if the size -1 stands where the rest of a dim belongs, which has a place further on.
 
     ``[..., heads*d]`` is viewed as ``[b, heads, -1, d]``.
     """
-    if not any(_is_of_code(base) for base in rest.bases if isinstance(base, str)):
+    if not any(_is_of_code(base) for base in remainder.bases if isinstance(base, str)):
         return
     known = show_sizes(Dims(tuple(part.dim for part in parts)))
     raise Contradiction(
         "NC115",
         f"A view of a tensor with the dims {known} as "
         f"{show_sizes(Dims(tuple(map(new_dim, sizes))))} puts another dim between two parts of "
-        f"one: it is right only if {rest.size} = 1.",
-        names=[naming.bare(word) for word in observed(rest.size)],
+        f"one: it is right only if {remainder.size} = 1.",
+        names=[naming.bare(word) for word in observed(remainder.size)],
         help="Keep the two parts side by side in the view, then `transpose` or `permute`.",
     )
 
