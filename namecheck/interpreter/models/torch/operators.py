@@ -192,7 +192,7 @@ class TorchOperators:
                     expected = self._infer(operator, filled.args, filled.keywords, defaults)
                     is_certain = expected.contradiction is not None
             if is_certain and equalities.are_possible(store):
-                from namecheck.interpreter.models.torch import possible_sizes  # rarely needed
+                from namecheck.interpreter.models import possible_sizes  # rarely needed
 
                 lowered_again = possible_sizes.lowered(
                     interpreter, args, keyword_values, store, frame
