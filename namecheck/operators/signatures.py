@@ -348,9 +348,13 @@ def accepts(kind: str, value: Any) -> Answer:
             return Answer.NO
         # torch checks only the first item of a list of names here, and reads the others later.
         items = value[:1] if kind == "names" else value
-        return min(
-            (accepts(_LISTS[kind], item) for item in items), key=_strength, default=Answer.YES
-        )
+        answers = [
+            _is_single(item)
+            if kind == "ints" and isinstance(item, Tensor)
+            else accepts(_LISTS[kind], item)
+            for item in items
+        ]
+        return min(answers, key=_strength, default=Answer.YES)
     if kind in ("number", "int") and isinstance(value, Tensor):
         return _is_scalar(value)
     return Answer.YES if _SCALARS[kind](value) else Answer.NO
@@ -369,6 +373,13 @@ def _is_scalar(tensor: Tensor) -> Answer:
     if tensor.dims.min_rank:
         return Answer.NO
     return Answer.MAYBE if tensor.dims.open else Answer.YES
+
+
+def _is_single(tensor: Tensor) -> Answer:
+    """A tensor of one element is accepted wherever a list has an int (recorded: empty)."""
+    if any(isinstance(size, int) and size != 1 for size in tensor.dims.sizes):
+        return Answer.NO
+    return Answer.YES if tensor.dims.rank == 0 else Answer.MAYBE
 
 
 _LISTS: Final = {"ints": "int", "dims": "dim", "names": "name", "tensors": "tensor"}

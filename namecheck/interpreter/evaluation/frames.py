@@ -108,7 +108,7 @@ class Frame:
     statement that catch errors: a contradiction that is caught ends the path and is no finding.
     `on_yield` processes the items that a generator yields, `escaped` counts the paths that have
     left there. `width` is the number of paths into which the branches around the current statement
-    have split one.
+    have split one, `undecided` the number of these branches whose test may hold or not.
     """
 
     environment: Environment
@@ -123,11 +123,17 @@ class Frame:
     on_yield: Callable[[Value, Store], list[Store]] | None = None
     escaped: int = 0
     width: int = 1
+    undecided: int = 0
 
     @property
     def exits(self) -> int:
         """How many paths have left the running blocks: by a return, a break, an error."""
         return len(self.returns) + sum(map(len, (*self.breaks, *self.continues))) + self.escaped
+
+    @property
+    def is_called(self) -> bool:
+        """Whether a call that the analysis has seen entered it, and not code elsewhere."""
+        return self.caller is not None and self.site not in (None, self.environment.scope)
 
     def expects(self, error: str) -> bool:
         """Whether the program expects an error of this type here."""

@@ -505,12 +505,10 @@ def _reads_names(expression: ast.expr) -> bool:
 def _refine_call(
     interpreter: Interpreter, call_node: ast.Call, truth: bool, store: Store, frame: Frame
 ) -> bool:
-    """``isinstance(x, T)``."""
-    if (
-        isinstance(call_node.func, ast.Name)
-        and call_node.func.id == "isinstance"
-        and len(call_node.args) == 2
-    ):
+    """``isinstance(x, T)``, ``torch.jit.isinstance(x, T)``."""
+    function = call_node.func
+    word = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    if word == "isinstance" and len(call_node.args) == 2:
         kinds = interpreter.evaluate(call_node.args[1], store, frame)
         return _keep(
             interpreter,

@@ -327,8 +327,13 @@ class Statements:
             return self.execute(if_node.body if holds else if_node.orelse, [store], frame)
         exits = frame.exits
         foreign = store.get(FOREIGN)
-        ends = self._branch(if_node.body, holds, store, frame)
-        ends += self._branch(if_node.orelse, fails, store, frame)
+        is_undecided = bool(holds) and bool(fails)
+        frame.undecided += is_undecided
+        try:
+            ends = self._branch(if_node.body, holds, store, frame)
+            ends += self._branch(if_node.orelse, fails, store, frame)
+        finally:
+            frame.undecided -= is_undecided
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # The paths of different versions merge here.
             ends = [merges.merged(store, ends)]

@@ -30,6 +30,7 @@ from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.models.likelihood import Inputs
+from namecheck.interpreter.models.torch import origins
 from namecheck.operators.row import Operator
 
 # The arguments that are sizes, from the first to the last of them.
@@ -194,6 +195,26 @@ def is_on_purpose(
     if contradiction.code != "NC115" or declare(lowered_operands):
         return False
     return any(word in frame.name.lower() for word in _CUTTING)
+
+
+def is_of_another_case(
+    interpreter: Interpreter,
+    lowered_operands: Sequence[Any],
+    every: Sequence[Value],
+    store: Store,
+    frame: Frame,
+) -> bool:
+    """Whether a function that was called handles a case here that may not be that of its caller.
+
+    It has branched on what nobody knows, as the rank or the kind of an argument, and it has not
+    read itself what contradicts.
+    """
+    if not frame.undecided or not frame.is_called or declare(lowered_operands):
+        return False
+    places = origins.gather(every, store).values()
+    return not places or not all(
+        origins.is_within(place, frame, interpreter.source) for place in places
+    )
 
 
 def declare(lowered_operands: Iterable[Any]) -> bool:

@@ -200,7 +200,11 @@ class TorchOperators:
                 expected = self._infer(operator, *lowered_again, defaults)
                 is_certain = expected.contradiction is not None
             if is_certain and interpreter.context.evidence is Evidence.OBSERVED:
-                is_certain = not observed_sizes.is_on_purpose(answer.contradiction, inputs, frame)
+                is_certain = not observed_sizes.is_on_purpose(
+                    answer.contradiction, inputs, frame
+                ) and not observed_sizes.is_of_another_case(
+                    interpreter, inputs, every, store, frame
+                )
             if not is_certain:
                 self.forget(operator, args, keyword_values, store)
                 interpreter.progress.unknowns += 1

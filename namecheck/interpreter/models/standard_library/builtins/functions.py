@@ -177,7 +177,7 @@ def bool_(interpreter: Interpreter, call: Call) -> Value:
     return interpreter.negate(interpreter.negate(call.args[0], call.store), call.store)
 
 
-@model("builtins.isinstance")
+@model("builtins.isinstance", "torch.jit.isinstance")
 def isinstance_(interpreter: Interpreter, call: Call) -> Value:
     """``isinstance(value, type)``."""
     answer = narrowing.is_instance(interpreter, call.argument(0), call.argument(1))
