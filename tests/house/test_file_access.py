@@ -15,6 +15,7 @@ ALLOWED: Final = {
     "namecheck/core/file_replacement.py": "writes them",
     "namecheck/project/cache_folder.py": "looks at the journal, and writes .gitignore",
     "namecheck/cli/failures.py": "opens the null device",
+    "namecheck/runtime/gate/compiler.py": "writes what the compiler reads, in the user's cache",
     "namecheck/core/findings.py": "reads the codes of namecheck itself",
     "namecheck/operators/shipped.py": "reads the table of namecheck itself",
     "namecheck/rules/registry.py": "reads the rules of namecheck itself",

@@ -35,6 +35,7 @@ ROOMS: Final = (
     "fixes",
     "fixing",
     "runtime.core",
+    "runtime.gate",
     "runtime.patching",
     "runtime.compilation",
     "runtime.annotations",

@@ -14,6 +14,7 @@ PATIENCE: Final = 100  # seconds of processor time, or without any, until a prog
 # What Windows lacks is removed once torch itself is imported.
 PROGRAM: Final = """
 import os, sys, multiprocessing.reduction
+os.environ["NAMECHECK_GATE"] = ""  # a gate needs what is removed
 import torch, torch.utils.data, torch._subclasses.fake_tensor, torch._functorch.vmap
 import torch.onnx, torch.jit
 for name in ("fork", "forkpty", "register_at_fork", "getuid", "geteuid", "getpgid", "killpg",

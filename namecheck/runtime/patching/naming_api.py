@@ -86,7 +86,9 @@ def flatten(input: Tensor, start_dim: Any = 0, end_dim: int = -1, **kwargs: Any)
 
 def unflatten(input: Tensor, dim: DimArgument, sizes: Any, *_: Any, **__: Any) -> Tensor:
     """``unflatten`` into sizes, or into pairs of a name and a size."""
-    pairs = list(sizes.items()) if isinstance(sizes, Mapping) else sizes
+    # To ask whether something is a Mapping is slow.
+    is_sequence = sizes.__class__ in (tuple, list)
+    pairs = list(sizes.items()) if not is_sequence and isinstance(sizes, Mapping) else sizes
     if pairs and isinstance(pairs[0], (tuple, list)):
         pairs = [size for _, size in pairs]
     index = argument_translation.index_of(dim, input) if isinstance(dim, str) else dim

@@ -123,6 +123,7 @@ class Site:
         if overriding_classes.any_overriding(args):
             return self._overridden(args, {})
         memo = self.exact_memos[len(args) - 1]
+        is_query = self.target.row.names in targets.QUERIES
         if any(isinstance(part, list) for part in key_path):
             key_path = _without_lists(key_path)
             entry = _entry(memo, key_path)
@@ -131,7 +132,8 @@ class Site:
                 passed = dict(zip(translated, values, strict=True))
                 run = self.target.move or self.original
                 result = run(*(passed.get(index, arg) for index, arg in enumerate(args)))
-                result._names = result_names
+                if not is_query:
+                    result._names = result_names
                 return result
         plan = self._plan_or_raise(args, {})
         result = self.perform(plan, args, {})
@@ -141,9 +143,9 @@ class Site:
             return result
         if (
             plan is not None
-            and isinstance(result, torch.Tensor)
+            and (is_query or isinstance(result, torch.Tensor))
             and not plan.changes.dropped
-            and _is_memoizable(plan, key_path)
+            and _is_memoizable(plan, key_path, sized=is_query)
         ):
             values = dict(plan.changes.positional)
             names = getattr(result, tensor_names.ATTRIBUTE, None)
@@ -457,16 +459,17 @@ def _settled_names(inference: Inference) -> Names | None:
     return None
 
 
-def _is_memoizable(plan: Plan, key: Hashable) -> bool:
+def _is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
     """Whether a plan is for one tensor and any sizes, and changes nothing but its result.
 
-    A contradiction is not remembered: each call must report it.
+    A contradiction is not remembered: each call must report it. With `sized` the sizes matter to
+    the result alone, not to how the call is made.
     """
     if plan.inference.contradiction is not None or plan.unconfirmed is not None:
         return False
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)
-    return not (plan.sized or touches or _holds_tensor(key))
+    return not ((plan.sized and not sized) or touches or _holds_tensor(key))
 
 
 def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:

@@ -34,6 +34,10 @@ COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": 
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 
+# The rules of the operators that tell sizes or strides, for which the caller may name a dim.
+QUERIES: Final = frozenset({"size", "stride"})
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One attribute of torch: its owner, its operator as `infer` takes it, its row, its form.

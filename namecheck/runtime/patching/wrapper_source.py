@@ -24,6 +24,7 @@ class Shape:
     "value" (the answer depends on it) or "number" (it does not). `keywords` are the names of
     keyword-only parameters. `bound` is True for a method, `strict` for a special method, which
     takes exactly its positional parameters, `reflected` if its receiver is the right operand.
+    `names_result` is False for a query, whose result is no tensor.
     """
 
     positional: tuple[tuple[str, str], ...]
@@ -31,6 +32,7 @@ class Shape:
     bound: bool
     strict: bool
     reflected: bool = False
+    names_result: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -164,7 +166,7 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
         f"    return learn(({', '.join(key)},), ({passed},), {_indices(passed_names, values)})",
         f"_result = {_run(shape, [head, *arguments])}",
         *(["if _result is NotImplemented: return _result"] if shape.strict else []),
-        "_result._names = _names",
+        *(["_result._names = _names"] if shape.names_result else []),
         "return _result",
     ]
     return ["    " * depth + line for line in lines]

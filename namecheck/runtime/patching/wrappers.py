@@ -19,21 +19,28 @@ from typing import Any, Final
 import torch
 
 from namecheck.effects.words import Parameter, Signature
-from namecheck.runtime.patching import wrapper_source
+from namecheck.runtime.patching import gates, targets, wrapper_source
+from namecheck.runtime.patching.gates import REFUSALS, Style
 from namecheck.runtime.patching.sites import NAMING, Site
 from namecheck.runtime.patching.targets import Target
 from namecheck.runtime.patching.wrapper_source import MISSING, Shape
 
-_REFUSALS: Final = (TypeError, RuntimeError)
 _ALIASES: Final = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def make(site: Site) -> Callable[..., Any]:
     """The wrapper of a callable."""
     if site.target.attribute == "__getitem__":
-        return _resembling(_indexer(site), site)
+        wrapper = _resembling(_indexer(site), site)
+        return _standing(gates.in_front(site, wrapper, Style.INDEXER), site)
     shape = shape_of(site.target)
-    return _resembling(_general(site) if shape is None else _exact(site, shape), site)
+    if shape is None:
+        wrapper, takes_names = _resembling(_general(site), site), _takes_names(site)
+        return _standing(
+            gates.in_front(site, wrapper, Style.GENERAL, takes_names=takes_names), site
+        )
+    wrapper, swift = _resembling(_exact(site, shape), site), _swift(site)
+    return _standing(gates.in_front(site, wrapper, Style.EXACT, shape=shape, swift=swift), site)
 
 
 def make_recorder(site: Site) -> Callable[..., Any]:
@@ -42,7 +49,7 @@ def make_recorder(site: Site) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return site.call(args, kwargs)
 
-    return _resembling(wrapper, site)
+    return _standing(_resembling(wrapper, site), site)
 
 
 def make_namer(site: Site) -> Callable[..., Any]:
@@ -66,7 +73,7 @@ def make_namer(site: Site) -> Callable[..., Any]:
         result._names = result_names
         return result
 
-    return _resembling(wrapper, site)
+    return _standing(gates.in_front(site, _resembling(wrapper, site), Style.NAMER), site)
 
 
 def _resembling(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
@@ -80,6 +87,11 @@ def _resembling(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
         if isinstance(owner, type)
         else (owner.__name__, target.attribute)
     )
+    return wrapper
+
+
+def _standing(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
+    """Note what stands for the original: the wrapper, or the gate in front of it."""
     site.wrapper = wrapper
     return wrapper
 
@@ -96,8 +108,7 @@ def carries_names(values: Iterable[Any]) -> bool:
 
 def _general(site: Site) -> Callable[..., Any]:
     """A wrapper for any signature; that of a factory looks for ``names=`` first."""
-    takes_names = any(p.name == "names" and "names" in p.kinds for p in _parameters(site.target))
-    if not takes_names:
+    if not _takes_names(site):
         return _dispatcher(site)
     call, dispatch = site.call, _dispatcher(site)
 
@@ -105,6 +116,10 @@ def _general(site: Site) -> Callable[..., Any]:
         return call(args, kwargs) if "names" in kwargs else dispatch(*args, **kwargs)
 
     return wrapper
+
+
+def _takes_names(site: Site) -> bool:
+    return any(p.name == "names" and "names" in p.kinds for p in _parameters(site.target))
 
 
 def _dispatcher(site: Site) -> Callable[..., Any]:
@@ -136,7 +151,7 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
             return call(args, kwargs)
         try:
             return original(*args, **kwargs)
-        except _REFUSALS as error:
+        except REFUSALS as error:
             return refused(error, args, kwargs)
 
     return wrapper
@@ -196,7 +211,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
         "call": site.call,
         "refused": site.handle_refusal,
         "gathered": gathered,
-        "REFUSALS": _REFUSALS,
+        "REFUSALS": REFUSALS,
     }
     # A copy for each site: CPython specialises a code object for one set of globals.
     code = _compiled(wrapper_source.write(shape)).replace(co_name=site.target.attribute)
@@ -288,7 +303,9 @@ def shape_of(patched: Target) -> Shape | None:
     if any(map(keyword.iskeyword, (*positional_names, *unique))) or "self" in positional_names:
         return None
     pairs = tuple((name, _kind(kind)) for name, kind in zip(positional_names, kinds, strict=True))
-    return Shape(pairs, unique, bound=patched.form in "mia", strict=False)
+    tensor = patched.row.names not in targets.QUERIES
+    bound = patched.form in "mia"
+    return Shape(pairs, unique, bound=bound, strict=False, names_result=tensor)
 
 
 def _kind(kinds: set[str]) -> str:

@@ -1,0 +1,1 @@
+"""The compiled gate: its source, its compiler, its cache."""
