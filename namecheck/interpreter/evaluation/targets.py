@@ -127,17 +127,23 @@ class Targets:
         return self.interpreter.torch.tensor(likely)
 
 
-def unpackable(union: Union, store: Store) -> Union:
+def unpackable(interpreter: Interpreter, union: Union, store: Store) -> Union:
     """The alternatives that an unpacking is meant for: tuples, where there are some.
 
-    A function that returns a tensor or a tuple of tensors is unpacked by callers that know which;
-    no caller unpacks a tensor by its first dim then.
+    A function that returns a tensor or a tuple of tensors is unpacked by callers that know which:
+    beside a tuple, the rows of a tensor are unknown.
     """
     choices = [choice for choice in union.alternatives if store.allows(choice.facts)]
-    tuples = [choice for choice in choices if not isinstance(choice.value, TensorValue)]
-    if any(isinstance(choice.value, TupleValue) for choice in tuples):
-        return Union(tuple(tuples))
-    return union
+    if not any(isinstance(choice.value, TupleValue) for choice in choices):
+        return union
+    return Union(
+        tuple(
+            replace(choice, value=interpreter.fresh("rows"))
+            if isinstance(choice.value, TensorValue)
+            else choice
+            for choice in choices
+        )
+    )
 
 
 def _annotation_of(name: str) -> str:
