@@ -8,9 +8,11 @@ Kinds alternate: chains of operators of the table, with branches and loops; prog
 classes, closures and containers; and programs of 40 to 80 lines with long data flow, through calls,
 hierarchies of classes, networks of layers (``--kind flows`` for these alone). They are generated on
 a torch with names from namecheck's own shim, then some get a mistake in one place. Each is run once
-for every choice of its flags. Where no run has a contradiction, none may be reported either, except
-in lines that no run reaches: these are counted. Every program with an incorrect expression is
-printed, and the command then exits with 1. One seed always generates the same programs.
+for every choice of its flags. Where no run has a contradiction, none may be reported either. Those
+that the runs cannot decide are counted: in lines that no run reaches, and about dtypes of a tensor
+that happens to have no elements (`x.argwhere()`), for which torch needs no kernel. Every program
+with an incorrect expression is printed, and the command then exits with 1. One seed always
+generates the same programs.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import torch
 
 from namecheck.compare import join
 from namecheck.compare.attributes import ATTRIBUTES
-from namecheck.compare.join import Joined, Verdict
+from namecheck.compare.join import Fault, Joined, Verdict
 from namecheck.core import syntax
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.core.semantics import Semantics
@@ -54,18 +56,19 @@ class Compared:
     """One program, with a name from which it can be generated again, and its expressions.
 
     `unfounded` are the findings in a program whose paths have all run without a contradiction,
-    `unreached` those of them in lines that no run reaches, of which the runs show nothing.
+    `undecided` those of which the runs show nothing.
     """
 
     name: str
     source: syntax.Source
     joined: tuple[Joined, ...]
     unfounded: tuple[Finding, ...]
-    unreached: tuple[Finding, ...] = ()
+    undecided: tuple[Finding, ...] = ()
 
     @property
     def incorrect(self) -> list[Joined]:
-        return [one for one in self.joined if one.verdict is Verdict.INCORRECT]
+        wrong = (one for one in self.joined if one.verdict is Verdict.INCORRECT)
+        return [one for one in wrong if not _is_of_no_elements(one)]
 
     @property
     def is_wrong(self) -> bool:
@@ -136,10 +139,19 @@ def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferenc
         passed = passed and fault is None
     passed = passed and not any(seen.contradictions for seen in recorded.seen[PLACE].values())
     findings = _findings(source, inferences) if passed else ()
-    unfounded = tuple(each for each in findings if _is_reached(each, lines))
-    unreached = tuple(each for each in findings if not _is_reached(each, lines))
     sides = join.sides(static, recorded.seen, sizes=True)
-    return Compared(name, source, sides, unfounded, unreached)
+    empty = {source.at(one.position) for one in sides if _is_of_no_elements(one)}
+    unfounded = tuple(
+        each for each in findings if _is_reached(each, lines) and each.span not in empty
+    )
+    undecided = tuple(each for each in findings if each not in unfounded)
+    return Compared(name, source, sides, unfounded, undecided)
+
+
+def _is_of_no_elements(one: Joined) -> bool:
+    """Whether a refused dtype was accepted for a tensor without elements."""
+    is_refused = one.fault is Fault.UNFOUNDED and one.static.startswith("NC3")
+    return is_refused and all("=0" in shown for shown in one.observed)
 
 
 def _is_reached(finding: Finding, lines: set[int]) -> bool:
@@ -174,11 +186,17 @@ def main() -> int:
     print(f"seed {arguments.seed}", flush=True)
     verdicts: Counter[str] = Counter()
     attributes: Counter[tuple[str, Verdict]] = Counter()
-    wrong = unreached = 0
+    wrong = undecided = 0
     for one in compared(arguments.seed, arguments.start, arguments.count, kinds):
-        verdicts.update(each.verdict.value for each in one.joined)
+        incorrect = one.incorrect
+        verdicts.update(
+            Verdict.UNSETTLED.value
+            if each.verdict is Verdict.INCORRECT and each not in incorrect
+            else each.verdict.value
+            for each in one.joined
+        )
         attributes.update(pair for each in one.joined for pair in each.attributes.items())
-        unreached += len(one.unreached)
+        undecided += len(one.undecided)
         if one.is_wrong:
             wrong += 1
             print(one.show(), flush=True)
@@ -186,7 +204,7 @@ def main() -> int:
     known = verdicts[Verdict.AGREE.value] / max(observed, 1)
     shown = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())
     print(f"{arguments.count:,} programs, {wrong:,} of them incorrect; expressions: {shown}")
-    print(f"There are {unreached:,} findings in lines that no run reaches.")
+    print(f"Of {undecided:,} findings the runs show nothing.")
     print(f"Of what ran, the names of {known:.1%} were known in full.")
     for attribute in ATTRIBUTES:
         word = attribute.word
