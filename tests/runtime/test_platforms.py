@@ -24,6 +24,7 @@ for name in ("fork", "forkpty", "register_at_fork", "getuid", "geteuid", "getpgi
         delattr(os, name)
 for name in ("fcntl", "grp", "posix", "pwd", "resource", "termios", "tty"):
     sys.modules[name] = None
+torch.distributed.is_available = lambda: False  # some builds for Windows and macOS lack it
 import namecheck.runtime
 from namecheck.runtime.programs import script
 namecheck.runtime.install()

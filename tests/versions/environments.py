@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -60,11 +61,16 @@ def make(
     """An environment with these requirements; raises `InstallError`.
 
     One that is `layered` finds what it lacks in the environment that runs this command, so that
-    torch is not installed again.
+    torch is not installed again. Where uv is on the path, it installs: much faster than pip, and
+    environments share their files.
     """
     environment = Environment(folder)
     _install([python, "-m", "venv", str(folder)])
-    _install([environment.python, "-m", "pip", "install", "--quiet", *requirements])
+    if uv := shutil.which("uv"):
+        install = [uv, "pip", "install", "--quiet", "--python", environment.python]
+    else:
+        install = [environment.python, "-m", "pip", "install", "--quiet"]
+    _install([*install, *requirements])
     if layered:
         own = environment.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
         below = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}

@@ -11,10 +11,17 @@ from typing import Final
 from tests.versions.environments import ROOT, InstallError, make
 from tests.versions.outcomes import Outcome, not_run, of_run
 
-TRIED: Final = ("libcst", "hypothesis", "pytest", "pytest-xdist")
-"""The requirements with lower bounds that everyday tests use."""
+TRIED: Final = (
+    *("libcst", "hypothesis", "pytest", "pytest-xdist", "jinja2", "pygments", "distributed"),
+    *("junitparser", "check-jsonschema", "ruamel.yaml", "numpy", "hatchling"),
+)
+"""The requirements with lower bounds that tests use; mypy and torch have kinds of their own."""
 
-TESTS: Final = ("tests/editing", "tests/fixes", "tests/laws", "tests/migration")
+TESTS: Final = (
+    *("tests/editing", "tests/fixes", "tests/laws", "tests/migration", "tests/report"),
+    *("tests/integrations", "tests/project/test_executors.py", "tests/release"),
+    "tests/runtime/test_subsystems.py",
+)
 
 
 def outcomes(folder: Path, versions: Sequence[str]) -> Iterator[Outcome]:

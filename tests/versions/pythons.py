@@ -1,38 +1,71 @@
-"""The quick tests on each interpreter of Python that is installed here."""
+"""The quick tests, and those that read frames, on each interpreter that is installed here.
+
+The distribution is installed in each environment, with the torch that the tests are made for where
+that has the interpreter. The tests are those of this checkout.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.conftest import QUICK
-from tests.versions.environments import InstallError, make
+from tests.versions.environments import ROOT, Environment, InstallError, make
 from tests.versions.outcomes import Outcome, not_run, of_run
 
 MINORS: Final = (11, 12, 13, 14)
-NEEDED: Final = ("libcst", "hypothesis>=6.150,<7", "pytest>=9,<10", "pytest-xdist>=3.8,<4")
+
+# They need torch, and read the bytecode, the frames or the tracebacks of running programs.
+FRAMES: Final = (
+    *("tests/runtime/test_checking.py", "tests/runtime/test_frames.py"),
+    *("tests/runtime/test_import_hook.py", "tests/runtime/test_platforms.py"),
+    "tests/runtime/test_script.py",
+)
+# Nothing is found in these by the command of the installed distribution.
+SILENT: Final = "fixtures/silent"
 
 
 def outcomes(folder: Path, versions: Sequence[str]) -> Iterator[Outcome]:
-    """The outcome on each supported version that is here, by default on all."""
+    """The outcomes on each supported version that is here, by default on all."""
     for version in versions or [f"3.{minor}" for minor in MINORS]:
         python = interpreter(version)
         if python is None:
             yield not_run(f"Python {version}", "there is no such interpreter")
             continue
+        where = folder / f"python-{version}"
         try:
-            environment = make(folder / f"python-{version}", NEEDED, python)
+            environment, has_torch = _environment(where, python)
         except InstallError as error:
             yield not_run(f"Python {version}", error)
             continue
-        # Named one by one, because other folders have fixtures that need torch.
-        tests = [f"tests/{name}" for name in QUICK]
         name = environment.run("--version").stdout.strip()
-        yield of_run(name, environment.run("-m", "pytest", "-q", "-n", "0", "-m", "quick", *tests))
+        command = ("-I", "-m", "namecheck", "check", "--no-cache", SILENT)
+        yield of_run(f"{name}, the installed command", environment.run(*command))
+        # Named one by one, because other folders have fixtures that need torch.
+        quick = [f"tests/{name}" for name in QUICK]
+        pytest = ("-m", "pytest", "-q", "-n", "0")
+        yield of_run(f"{name}, quick tests", environment.run(*pytest, "-m", "quick", *quick))
+        if has_torch:
+            release = environment.version("torch")
+            yield of_run(f"{name}, torch {release}, frames", environment.run(*pytest, *FRAMES))
+        else:
+            yield not_run(f"{name}, frames", "torch has no such build")
+
+
+def _environment(folder: Path, python: str) -> tuple[Environment, bool]:
+    """An environment with the distribution, and whether it has torch; raises `InstallError`."""
+    try:
+        return make(folder, [f"{ROOT}[dev]"], python), True
+    except InstallError:
+        requirements = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        dev = requirements["optional-dependencies"]["dev"]
+        rest = [requirement for requirement in dev if not requirement.startswith("torch")]
+        return make(folder, [str(ROOT), *rest], python), False
 
 
 def interpreter(version: str) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,4 +26,11 @@ def outcomes(folder: Path, versions: Sequence[str]) -> Iterator[Outcome]:
         name = f"torch {environment.version('torch')}"
         for semantics in ("namecheck", "torch-2.12"):
             words = ("-m", "tests.conformance", CASES, "--side", "runtime")
-            yield of_run(f"{name}, {semantics}", environment.run(*words, "--semantics", semantics))
+            outcome = of_run(
+                f"{name}, {semantics}", environment.run(*words, "--semantics", semantics)
+            )
+            counts = re.findall(r"^  (\w+) +(\d+)$", outcome.output, re.MULTILINE)
+            if counts:
+                summary = ", ".join(f"{number} {verdict}" for verdict, number in counts)
+                outcome = replace(outcome, summary=summary)
+            yield outcome
