@@ -69,6 +69,10 @@ def test_a_workflow_is_valid(snippet: Snippet, tmp_path: Path) -> None:
     valid("github-workflows", path)
 
 
+def test_the_workflow_of_this_project_is_valid() -> None:
+    valid("github-workflows", ROOT / ".github" / "workflows" / "versions.yml")
+
+
 @pytest.mark.parametrize("snippet", JOBS, ids=ids)
 def test_a_job_of_gitlab_is_valid(snippet: Snippet, tmp_path: Path) -> None:
     path = tmp_path / ".gitlab-ci.yml"

@@ -116,9 +116,10 @@ def try_action(trials: Trials, programs: Path, clone: Path) -> None:
     npm = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(trials.folder)]
     trials.run(*npm, *VALIDATOR)
     validator = str(trials.folder / "node_modules" / ".bin" / "action-validator")
-    trials.run(validator, str(ACTION))
     zizmor = (str(programs / "zizmor"), "--offline", "--persona", "pedantic")
-    trials.run(*zizmor, str(ACTION))
+    for file in (ACTION, ROOT / ".github" / "workflows" / "versions.yml"):
+        trials.run(validator, str(file))
+        trials.run(*zizmor, str(file))
     workflows = trials.folder / "docs" / ".github" / "workflows"
     workflows.mkdir(parents=True)
     for number, snippet in enumerate(snippets()):
