@@ -119,11 +119,10 @@ def of_dims_alone(declared: Declared) -> Declared:
     return declared
 
 
-def has_several_ranks(declared: Declared) -> bool:
-    """Whether a declaration is a choice between tensors of different ranks."""
+def has_several_shapes(declared: Declared) -> bool:
+    """Whether a declaration is a choice between tensors whose dims have other names or ranks."""
     options = declared.options if isinstance(declared, OneOf) else ()
-    patterns = [option.pattern for option in options if isinstance(option, Declaration)]
-    return len({(each.several is None, each.min_rank) for each in patterns}) > 1
+    return len({option.pattern for option in options if isinstance(option, Declaration)}) > 1
 
 
 def meet(
@@ -360,6 +359,9 @@ def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth
     if text is None:
         return _read(inner, resolve, depth + 1) if word == "Annotated" else ANYTHING
     if word != "Annotated":
+        array = _dotted(inner)
+        if array is not None and _word(array, resolve) == "ndarray":
+            return ANYTHING  # an array of numpy has other operators and dtypes
         return tensor(text, DTYPES[word], word)
     names = {_dotted(part) for part in _options(inner, resolve)}
     words = {name.rpartition(".")[2] for name in names if name is not None}

@@ -194,6 +194,11 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
         relates = isinstance(other, Expression) or other == 1
         if relates and one == symbol(name) and name not in symbols(other):
             substitution[name] = other
+    match left_size - right_size:
+        case Expression(((((str(one_word)),), 1), (((str(other_word)),), -1))) if not substitution:
+            substitution[one_word] = symbol(other_word)
+        case Expression(((((str(one_word)),), -1), (((str(other_word)),), 1))) if not substitution:
+            substitution[one_word] = symbol(other_word)
     # The order of the sides in the program must not matter. Of a number and a dim the dim stays.
     return max(
         substitution.items(), key=lambda pair: (naming.is_number(pair[0]), pair[0]), default=None

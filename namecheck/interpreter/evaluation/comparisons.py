@@ -123,3 +123,14 @@ def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
         content = joins.items(value, store)
         return None if isinstance(content, Repeated) else content
     return None
+
+
+def constants_of(container: object) -> tuple[Value, ...]:
+    """The items of a container of constants, from its identity."""
+    if isinstance(container, TupleValue):
+        elements: object = container.items
+    else:
+        elements = container[1] if isinstance(container, tuple) else ()
+    if isinstance(elements, tuple) and all(isinstance(i, (Const, Instance)) for i in elements):
+        return elements
+    return ()

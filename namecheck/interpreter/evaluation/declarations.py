@@ -25,6 +25,7 @@ from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, equalities
+from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -101,6 +102,10 @@ class Declarations:
                 self._refuse(contradiction, signature, environment, call)
             return False
         self._keep(bindings, environment, store, function)
+        for name, options in signature.literals.items():
+            value = store.get((environment.number, name))
+            if isinstance(value, Opaque) and store.fact(CandidatesOf, value.key) is None:
+                store.set(CandidatesOf(value.key), tuple(map(Const, options)))
         scope = None if call.node is function.node else environment.number
         for name, parameter in signature.parameters.items():
             value = self.values.refine(
@@ -201,6 +206,8 @@ class Declarations:
             declared = of_dims_alone(signature.result) if mistyped else signature.result
             return self.values.create(declared, bindings, scope, located)
         value = self.values.outside(value, environment.number, store)
+        if isinstance(value, Union) and declared_choices.takes_several(signature):
+            return self.values.create(signature.result, bindings, scope, located)
         if isinstance(value, Union):
 
             def check(choice: Value) -> None:

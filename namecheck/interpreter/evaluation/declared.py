@@ -40,13 +40,14 @@ class Signature:
     """The declarations of a function: its parameters, its result, its axes, and its sizes.
 
     `axes` are the names of all dims in it and in its body; `numbers` are the int parameters with
-    the name of an axis, whose size they are.
+    the name of an axis, whose size they are; `literals` are the constants that a parameter may be.
     """
 
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     result: Declared = ANYTHING
     axes: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
+    literals: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
 
     @property
     def declares_dims(self) -> bool:
@@ -153,7 +154,9 @@ class Annotations:
             numbers |= ints if takes_sizes else ints & around
             axes |= around
         declaring = {name: p for name, p in parameters.items() if declares_dims(p.declared)}
-        return Signature(declaring, result, axes | numbers, frozenset(numbers))
+        literals = {a.arg: tuple(_literals(a.annotation)) for a in every}
+        literals = {name: options for name, options in literals.items() if options}
+        return Signature(declaring, result, axes | numbers, frozenset(numbers), literals)
 
     def _axes_of_class(self, class_node: ast.ClassDef) -> frozenset[str]:
         axes = self._class_axes.get(class_node)
@@ -239,6 +242,19 @@ def features_of(declared: Declared) -> frozenset[str]:
     if isinstance(declared, Items):
         return frozenset().union(*map(features_of, declared.each))
     return features_of(declared.each) if isinstance(declared, Every) else frozenset()
+
+
+def _literals(annotation: ast.expr | None) -> Iterator[str | int]:
+    """The strings and numbers in ``Literal["sum", "mean"]``."""
+    if not isinstance(annotation, ast.Subscript):
+        return
+    word = annotation.value
+    if (word.attr if isinstance(word, ast.Attribute) else getattr(word, "id", "")) != "Literal":
+        return
+    inside = annotation.slice
+    for option in inside.elts if isinstance(inside, ast.Tuple) else [inside]:
+        if isinstance(option, ast.Constant) and isinstance(option.value, (str, int)):
+            yield option.value
 
 
 def _is_int(annotation: ast.expr | None) -> bool:

@@ -26,6 +26,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -113,9 +114,13 @@ class DeclaredValues:
             options = [option for option in declared.options if not isinstance(option, Undeclared)]
             if len(options) == 1 and declared.optional:
                 filled = self.create(options[0], bindings, scope, located)
-                return joins.union(
-                    [Alternative(NONE), Alternative(filled)], interpreter.context.ledger
-                )
+                # What is made where it is None goes together with None in later tests.
+                is_filled = Truth(interpreter.fresh("optional").key)
+                choices = [
+                    Alternative(NONE, ((is_filled, False),)),
+                    Alternative(filled, ((is_filled, True),)),
+                ]
+                return joins.union(choices, interpreter.context.ledger)
         return interpreter.fresh("declared")
 
     def refine(

@@ -8,12 +8,13 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
+from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import joins, limits, merges
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
-from namecheck.interpreter.domain.provenance import Chain, Negation, Text, Variable
+from namecheck.interpreter.domain.provenance import Chain, Negation, SizeOf, Text, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -353,6 +354,9 @@ class Expressions:
         if isinstance(value, Const):
             return bool(value.value)
         if isinstance(value, Opaque):
+            provenance = value.key.provenance
+            if isinstance(provenance, SizeOf) and sizes.same(provenance.size, 0) is False:
+                return True
             return self._assumed(value.key, store)
         if isinstance(value, TupleValue):
             return bool(value.items)

@@ -48,7 +48,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import shape_tests
+from namecheck.interpreter.evaluation import comparisons, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -140,13 +140,18 @@ def assume(
     if certain is not None and certain is not truth:
         return False
     if certain is None and isinstance(value, (Opaque, TensorValue)):
-        key, positive = _positive(joins.identity(value, store), truth)
-        store.set(Truth(key), positive)
-        if isinstance(key, Key):
-            if key.foreign:
-                store.set(FOREIGN, True)
-            _imply(key, positive, store)
+        _learn(joins.identity(value, store), truth, store)
     return _refine(interpreter, test, truth, store, frame)
+
+
+def _learn(identity: object, truth: bool, store: Store) -> None:
+    """Write that an opaque value is true, or that it is not, and what follows from that."""
+    key, positive = _positive(identity, truth)
+    store.set(Truth(key), positive)
+    if isinstance(key, Key):
+        if key.foreign:
+            store.set(FOREIGN, True)
+        _imply(key, positive, store)
 
 
 def learn_equal(key: Key, value: Value, store: Store) -> None:
@@ -168,18 +173,24 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                     _learn_device(opaque, other, truth, store)
         case Operation("Lt", (left, right)):
             shape_tests.learn_less(left, right, truth, store)
+            turned = Key(Operation("Lt", (right, left)))
+            if not truth and store.fact(Truth, turned) is False:
+                equalities.learn(left, right, store)
         case Operation("In", (Key() as opaque, container)):
-            listed = _listed(container)
+            listed = comparisons.constants_of(container)
             if listed and len(listed) <= _LISTED:
                 _compared(opaque, listed, truth, store)
         case OperatorResult():
             _learn_cuda(key, truth, store)
-        case Chain(comparisons) if truth:
-            for link in comparisons:
+        case Chain(links) if truth:
+            for link in links:
                 if isinstance(link, Key):
                     _imply(link, True, store)
         case Result("isinstance", (value, External("torch.Tensor"))) if truth:
             store.set(TensorTest(value), True)
+        case Result("all" | "any" as function, parts) if truth is (function == "all"):
+            for part in parts:
+                _learn(part, truth, store)
 
 
 def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
@@ -200,17 +211,6 @@ def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store:
         store.set(CandidatesOf(opaque), among)
         if len(among) == 1:
             store.set(ConstantOf(opaque), among[0])
-
-
-def _listed(container: object) -> tuple[Value, ...]:
-    """The items of a container of constants, from its identity."""
-    if isinstance(container, TupleValue):
-        elements: object = container.items
-    else:
-        elements = container[1] if isinstance(container, tuple) else ()
-    if isinstance(elements, tuple) and all(isinstance(i, (Const, Instance)) for i in elements):
-        return elements
-    return ()
 
 
 def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:
@@ -258,6 +258,9 @@ def _keep(
         if not choices:
             return False
         interpreter.bind(expression, joins.union(choices, store.ledger), store, frame)
+        for fact, content in choices[0].facts:
+            if isinstance(fact, Truth) and all((fact, content) in c.facts for c in choices):
+                store.set(fact, content)
         return True
 
 

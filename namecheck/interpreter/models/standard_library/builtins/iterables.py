@@ -7,6 +7,7 @@ from typing import Any
 
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.cells import EnumerateIndex
+from namecheck.interpreter.domain.provenance import Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -17,6 +18,7 @@ from namecheck.interpreter.domain.values import (
     Generator,
     Instance,
     ListValue,
+    Opaque,
     Repeated,
     TensorValue,
     TupleValue,
@@ -237,7 +239,8 @@ def _any_or_all(interpreter: Interpreter, name: str, decisive: bool, call: Call)
         return interpreter.fresh(name, "bool")
     truths = [interpreter.truth(element, call.store) for element in content]
     if decisive not in truths and None in truths:
-        return interpreter.fresh(name, "bool")
+        parts = tuple(joins.identity(element, call.store) for element in content)
+        return Opaque(Result(name, parts), "bool")
     return TRUE if (decisive in truths) is decisive else FALSE
 
 
