@@ -33,7 +33,7 @@ def _tables(all_projects: Sequence[Project], judged: Sequence[Verdict]) -> Itera
     yield ""
     yield (
         f"{len(all_projects)} projects; the findings in {unread} are not read yet. The others "
-        "were read before the verdicts told which finding came first."
+        "had been met before, or were read before the verdicts told which finding came first."
     )
     yield from ("", "## Projects", "", *_project_rows(all_projects, judged))
     yield from ("", "## Findings", "", *_finding_rows(v for v in judged if v.reported))
