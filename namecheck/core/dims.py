@@ -258,14 +258,17 @@ def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis and the
     other one that of a number, it is enough that one of the tensors has both, if neither is a
     matrix: that of a layer may be a square. Two observed axes of different tensors may be one dim
-    under two words. Only sizes that the code itself names are compared so.
+    under two words, unless one is the rest of a view and has none. Only sizes that the code itself
+    names are compared so.
     """
     if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
         return False
     if same(a.size, b.size) is not None:
         return False
     turned = a.size in of_b.sizes, b.size in of_a.sizes
-    if bool(observed(a.size)) is not bool(observed(b.size)):
+    one, other = observed(a.size), observed(b.size)
+    has_rest = any(naming.bare(word) == "_" for word in one ^ other)
+    if bool(one) is not bool(other) or has_rest:
         return any(turned) and min(of_a.min_rank, of_b.min_rank) > 2
     words = symbols(a.size) | symbols(b.size)
     return all(turned) and all(map(naming.is_number, words))

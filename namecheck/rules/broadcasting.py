@@ -135,8 +135,8 @@ def _are_mirrored(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
 
     Two that the code has read of one tensor may be the sides of a square.
     """
-    if not isinstance(a.name, Axis) or not naming.is_observed(a.name.name):
-        return False
+    if not isinstance(a.name, Axis) or not naming.is_observed(a.name.name) or a.size == b.size:
+        return False  # the factors of one merged dim may be in two orders: ``h*w`` and ``w*h``
     for offset in range(1, _reach(left, right) + 1):
         one, other = left.from_right(offset), right.from_right(offset)
         if one is not None and other is not None and (one.size, other.size) == (b.size, a.size):
