@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import SCALAR
@@ -31,6 +31,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
+from namecheck.interpreter.models.torch.operands import Inputs
 from namecheck.operators import Inference
 from namecheck.rules.registry import traits_of
 
@@ -49,13 +50,6 @@ _OPERANDS: Final = frozenset({"", "input", "other", "min", "max", "end", "tensor
 _OF_MODULES: Final = (AttributeTensor, HeldTensor, LayerTensor)
 # A tensor without dims takes part in a broadcast and changes nothing.
 _NEUTRAL: Final = Tensor(SCALAR)
-
-
-class Inputs(NamedTuple):
-    """The arguments of a call, as `infer` takes them."""
-
-    args: list[Any]
-    keywords: dict[str, Any]
 
 
 def certain(lowered_inputs: Inputs) -> Inputs:

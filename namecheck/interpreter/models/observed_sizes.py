@@ -29,8 +29,8 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
-from namecheck.interpreter.models.likelihood import Inputs
 from namecheck.interpreter.models.torch import origins
+from namecheck.interpreter.models.torch.operands import Inputs
 from namecheck.operators.row import Operator
 
 # The arguments that are sizes, from the first to the last of them.

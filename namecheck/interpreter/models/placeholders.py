@@ -14,7 +14,7 @@ from typing import Any
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
-from namecheck.interpreter.models.likelihood import Inputs
+from namecheck.interpreter.models.torch.operands import Inputs
 
 
 def filled(lowered_inputs: Inputs, node: Node, scope_node: ast.AST) -> Inputs | None:

@@ -11,6 +11,7 @@ from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import likelihood
 from namecheck.interpreter.models.torch import conversion
+from namecheck.interpreter.models.torch.operands import Inputs
 
 
 def lowered(
@@ -19,7 +20,7 @@ def lowered(
     keyword_values: Mapping[str, Value],
     store: Store,
     frame: Frame,
-) -> likelihood.Inputs:
+) -> Inputs:
     """The lowered arguments under all equations that are possible, without likely dims."""
     layer = equalities.supposed(store) or store
     follow = interpreter.torch_devices.with_module_device
@@ -28,4 +29,4 @@ def lowered(
         name: follow(value, conversion.lower(value, layer), layer, frame)
         for name, value in keyword_values.items()
     }
-    return likelihood.certain(likelihood.Inputs(positional, keywords))
+    return likelihood.certain(Inputs(positional, keywords))

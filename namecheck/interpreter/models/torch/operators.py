@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import operators
 from namecheck.core import devices, dtypes
-from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.dtypes import Defaults
 from namecheck.core.evidence import Evidence
-from namecheck.core.findings import Facts, OperandFacts, Place, Span, is_of_devices, is_of_dtypes
-from namecheck.core.names import UNKNOWN, Axis, Contradiction
-from namecheck.core.sizes import Expression
+from namecheck.core.findings import Facts, OperandFacts, Place, is_of_devices, is_of_dtypes
+from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.syntax import Located as Node
-from namecheck.core.tensors import Many, Maybe, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -28,17 +26,27 @@ from namecheck.interpreter.domain.values import (
     Opaque,
     Operand,
     Picked,
-    Repeated,
     TensorValue,
     TupleValue,
     Value,
-    has_failed,
 )
 from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.evaluation.observations import Application, Begun
+from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
 from namecheck.interpreter.models.torch import conversion, origins
+from namecheck.interpreter.models.torch.operands import (
+    Inputs,
+    OperatorCall,
+    facts_of,
+    frozen,
+    has_axes,
+    has_failed,
+    is_known,
+    is_sized,
+    may_be_one,
+    sizes_fit,
+)
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.patches import Patches
@@ -109,172 +117,234 @@ class TorchOperators:
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
         interpreter = self.interpreter
-        row_key = operators.key_of(operator)
-        interpreter.listeners.called(row_key, keyword_values, node)
+        key = operators.key_of(operator)
+        interpreter.listeners.called(key, keyword_values, node)
         every = (*args, *keyword_values.values())
+        operator_call = OperatorCall(
+            operator, key, args, keyword_values, every, node, store, frame, operands, begun
+        )
         for value in every:
-            if _has_failed(value, store):
-                return self._nothing(operator, args, keyword_values, node, store)
-        letters = None
-        if interpreter.context.evidence is Evidence.OBSERVED and "einops." in row_key:
-            from namecheck.interpreter.models import observed_letters  # few files use them
+            if has_failed(value, store):
+                return self._nothing(operator_call)
+        if self._is_observed and "einops." in key:
+            return self._call_with_letters(operator_call)
+        return self._run(operator_call)
 
-            letters = observed_letters.of_call(row_key, every)
-            if letters is not None:
-                wrong = observed_letters.read(interpreter, letters, every, node, store, frame)
-                if wrong is not None:
-                    self._report(wrong, operator, every, node, store, frame, operands, by_axes=True)
-                    return interpreter.failed()
+    @property
+    def _is_observed(self) -> bool:
+        """Whether the variables of the code name dims, too."""
+        return self.interpreter.context.evidence is Evidence.OBSERVED
+
+    def _call_with_letters(self, operator_call: OperatorCall) -> Value:
+        """Run an operator whose pattern may name the dims of its tensors."""
+        from namecheck.interpreter.models import observed_letters  # few files use them
+
+        interpreter = self.interpreter
+        every, node, store = operator_call.every, operator_call.node, operator_call.store
+        letters = observed_letters.of_call(operator_call.key, every)
+        if letters is None:
+            return self._run(operator_call)
+        wrong = observed_letters.read(interpreter, letters, every, node, store, operator_call.frame)
+        if wrong is not None:
+            self._report(operator_call, wrong, by_axes=True)
+            return interpreter.failed()
+
+        def observe(result: Value) -> None:
+            observed_letters.name_result(interpreter, letters, result, node, store)
+
+        return self._run(operator_call, observe)
+
+    def _run(
+        self, operator_call: OperatorCall, observe: Callable[[Value], None] | None = None
+    ) -> Value:
+        """Run an operator on operands none of which has failed; `observe` sees a result.
+
+        The inputs with likely dims serve where they contradict nothing.
+        """
+        interpreter = self.interpreter
+        lowered_inputs, likely_inputs, is_informed = self._inputs(operator_call)
+        inputs = lowered_inputs.every
+        # The call may raise an error that is not reported: about names, or about sizes that do not
+        # fit.
+        interpreter.progress.unknowns += not is_informed or not sizes_fit(inputs)
+        defaults = interpreter.torch_defaults.at(operator_call.store)
+        answer = certain = self._infer(operator_call.operator, lowered_inputs, defaults)
+        recorder = interpreter.context.recorder
+        if recorder is not None:
+            _record(recorder, operator_call, lowered_inputs, answer, is_informed=is_informed)
+        if likely_inputs is not None and answer.contradiction is None:
+            from namecheck.interpreter.models import likelihood
+
+            expected = self._infer(operator_call.operator, likely_inputs, defaults)
+            if expected.contradiction is None:
+                answer = likelihood.with_likely_answer(answer, expected)
+                lowered_inputs = likely_inputs
+            elif expected.contradiction.code in _PATTERNS:
+                answer = expected
+        if answer.contradiction is not None:
+            return self._refused(operator_call, lowered_inputs, answer.contradiction, defaults)
+        interpreter.findings.judged.accept(operator_call.site, certain, inputs)
+        self._learn(operator_call, lowered_inputs)
+        result = self._result(operator_call, answer)
+        if self._is_observed and operator_call.key in ("view", "reshape"):
+            from namecheck.interpreter.models import observed_sizes
+
+            observed_sizes.name_rest(interpreter, lowered_inputs.args, result, operator_call.store)
+        if observe is not None:
+            observe(result)
+        if not interpreter.listeners.follow_results:
+            return result
+        return self._heard(operator_call, lowered_inputs, result)
+
+    def _inputs(self, operator_call: OperatorCall) -> tuple[Inputs, Inputs | None, bool]:
+        """The certain inputs, those with likely dims if there are any, and whether all is known."""
+        interpreter = self.interpreter
+        args, keyword_values = operator_call.args, operator_call.keywords
+        key, store, frame = operator_call.key, operator_call.store, operator_call.frame
         follow = interpreter.torch_devices.with_module_device
         lowered = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
         lowered_keywords = {
             name: follow(value, self.lower(value, store), store, frame)
             for name, value in keyword_values.items()
         }
-        if interpreter.context.evidence is Evidence.OBSERVED:
+        if self._is_observed:
             from namecheck.interpreter.models import observed_sizes  # only where asked for
 
-            observed_sizes.fill(row_key, args, keyword_values, lowered, lowered_keywords, store)
-        inputs = (*lowered, *lowered_keywords.values())
-        informed = all(map(_is_known, inputs))
-        likely = None
-        if not informed:
-            from namecheck.interpreter.models import likelihood  # not where everything is known
+            observed_sizes.fill(key, args, keyword_values, lowered, lowered_keywords, store)
+        lowered_inputs = Inputs(lowered, lowered_keywords)
+        if all(map(is_known, lowered)) and all(map(is_known, lowered_keywords.values())):
+            return lowered_inputs, None, True
+        from namecheck.interpreter.models import likelihood  # not where everything is known
 
-            row = operators.row_of(row_key, interpreter.context.rows)
-            every_input = likelihood.Inputs(lowered, lowered_keywords)
-            likely = likelihood.likely(
-                None if row is None else row.names, every_input, args, keyword_values, store
+        row = operators.row_of(key, interpreter.context.rows)
+        rule = None if row is None else row.names
+        likely_inputs = likelihood.likely(rule, lowered_inputs, args, keyword_values, store)
+        if likely_inputs is None and self._is_observed:
+            likely_inputs = observed_sizes.with_likely_matrix(row, lowered_inputs)
+        return likelihood.certain(lowered_inputs), likely_inputs, False
+
+    def _refused(
+        self,
+        operator_call: OperatorCall,
+        lowered_inputs: Inputs,
+        contradiction: Contradiction,
+        defaults: Defaults,
+    ) -> Value:
+        """The result of a contradicted call: a finding is made if the contradiction is certain."""
+        interpreter = self.interpreter
+        self._forget(operator_call.keywords.get("out"), operator_call.store)
+        if not self._is_certain(operator_call, lowered_inputs, contradiction, defaults):
+            self.forget(
+                operator_call.operator,
+                operator_call.args,
+                operator_call.keywords,
+                operator_call.store,
             )
-            if likely is None and interpreter.context.evidence is Evidence.OBSERVED:
-                likely = observed_sizes.with_likely_matrix(row, every_input)
-            lowered, lowered_keywords = likelihood.certain(every_input)
-            inputs = (*lowered, *lowered_keywords.values())
-        # The call may raise an error that is not reported: about names, or about sizes that do not
-        # fit.
-        interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
-        defaults = interpreter.torch_defaults.at(store)
-        answer = certain = self._infer(operator, lowered, lowered_keywords, defaults)
-        recorder = interpreter.context.recorder
-        if recorder is not None:
-            tells = answer.contradiction is not None or answer.result is not UNKNOWN
-            recorder.applied(node, informed and tells, all(map(_is_sized, inputs)))
-            recorder.application(
-                node,
-                Application(
-                    operator,
-                    tuple(lowered),
-                    tuple(lowered_keywords.items()),
-                    answer.result,
-                    answer.contradiction,
-                    begun,
-                ),
+            interpreter.progress.unknowns += 1
+            return interpreter.fresh("result")
+        inputs = lowered_inputs.every
+        self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
+        source = interpreter.source
+        finding_key = source.filename, source.span(operator_call.node), contradiction.code
+        interpreter.findings.judged.refuse(finding_key, operator_call.site, inputs)
+        return interpreter.failed()
+
+    def _is_certain(
+        self,
+        operator_call: OperatorCall,
+        lowered_inputs: Inputs,
+        contradiction: Contradiction,
+        defaults: Defaults,
+    ) -> bool:
+        """Whether a call is refused on every path: as it is, and as it may be meant."""
+        operator, store, frame = operator_call.operator, operator_call.store, operator_call.frame
+        if not self._is_refused_by_torch(operator_call, contradiction):
+            return False
+        if contradiction.code == "NC114":
+            from namecheck.interpreter.models import placeholders  # a rare error
+
+            filled = placeholders.filled(
+                lowered_inputs, operator_call.node, frame.environment.scope
             )
-        if likely is not None and answer.contradiction is None:
-            from namecheck.interpreter.models import likelihood
+            if filled is not None and self._infer(operator, filled, defaults).contradiction is None:
+                return False
+        if equalities.are_possible(store):
+            from namecheck.interpreter.models import possible_sizes  # rarely needed
 
-            expected = self._infer(operator, likely.args, likely.keywords, defaults)
-            if expected.contradiction is None:
-                answer = likelihood.with_likely_answer(answer, expected)
-                lowered, lowered_keywords = likely
-            elif expected.contradiction.code in _PATTERNS:
-                answer = expected
-        site = frame.environment.number, node
-        if answer.contradiction is not None:
-            self._forget(keyword_values.get("out"), store)
-            is_certain = self._is_certain(answer.contradiction, row_key, every, store, frame)
-            if is_certain and answer.contradiction.code == "NC114":
-                from namecheck.interpreter.models import likelihood, placeholders  # a rare error
+            supposed = possible_sizes.lowered(
+                self.interpreter, operator_call.args, operator_call.keywords, store, frame
+            )
+            if self._infer(operator, supposed, defaults).contradiction is None:
+                return False
+        if not self._is_observed:
+            return True
+        from namecheck.interpreter.models import observed_sizes
 
-                every_input = likelihood.Inputs(lowered, lowered_keywords)
-                filled = placeholders.filled(every_input, node, frame.environment.scope)
-                if filled is not None:
-                    expected = self._infer(operator, filled.args, filled.keywords, defaults)
-                    is_certain = expected.contradiction is not None
-            if is_certain and equalities.are_possible(store):
-                from namecheck.interpreter.models import possible_sizes  # rarely needed
+        inputs, every = lowered_inputs.every, operator_call.every
+        return not observed_sizes.is_on_purpose(
+            contradiction, inputs, frame
+        ) and not observed_sizes.is_of_another_case(self.interpreter, inputs, every, store, frame)
 
-                lowered_again = possible_sizes.lowered(
-                    interpreter, args, keyword_values, store, frame
-                )
-                expected = self._infer(operator, *lowered_again, defaults)
-                is_certain = expected.contradiction is not None
-            if is_certain and interpreter.context.evidence is Evidence.OBSERVED:
-                is_certain = not observed_sizes.is_on_purpose(
-                    answer.contradiction, inputs, frame
-                ) and not observed_sizes.is_of_another_case(
-                    interpreter, inputs, every, store, frame
-                )
-            if not is_certain:
-                self.forget(operator, args, keyword_values, store)
-                interpreter.progress.unknowns += 1
-                return interpreter.fresh("result")
-            by_axes = any(map(_has_axes, inputs))
-            contradiction = answer.contradiction
-            self._report(contradiction, operator, every, node, store, frame, operands, by_axes)
-            source = interpreter.source
-            finding_key = source.filename, source.span(node), contradiction.code
-            interpreter.findings.judged.refuse(finding_key, site, inputs)
-            return interpreter.failed()
-        interpreter.findings.judged.accept(site, certain, inputs)
-        if interpreter.context.evidence is Evidence.OBSERVED:
-            row = operators.row_of(row_key, interpreter.context.rows)
-            observed_sizes.learn_features(row, lowered, lowered_keywords, begun, store)
-        if row_key.startswith("einops."):
+    def _learn(self, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
+        """Learn the sizes that operands have because nothing contradicts the call."""
+        key, store = operator_call.key, operator_call.store
+        if self._is_observed:
+            from namecheck.interpreter.models import observed_sizes
+
+            row = operators.row_of(key, self.interpreter.context.rows)
+            observed_sizes.learn_features(row, *lowered_inputs, operator_call.begun, store)
+        if key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 
-            single_dims.learn(lowered, store)
+            single_dims.learn(lowered_inputs.args, store)
+
+    def _result(self, operator_call: OperatorCall, answer: operators.Inference) -> Value:
+        """The value that a call returns; what it writes to its arguments is written."""
+        every, node, store = operator_call.every, operator_call.node, operator_call.store
         before = origins.gather(every, store)
         for key, content in answer.after.items():
-            target = args[key] if isinstance(key, int) else keyword_values[key]
-            self._write(target, content, before, node, store)
+            self._write(operator_call.argument(key), content, before, node, store)
         query = None
         if not isinstance(answer.result, (Tensor, Dims)):
             identities = tuple(joins.identity(value, store) for value in every)
-            query = OperatorResult(operator, identities, tuple(keyword_values))
+            query = OperatorResult(
+                operator_call.operator, identities, tuple(operator_call.keywords)
+            )
         result = self.lift(answer.result, before, node, query)
         if isinstance(result, TensorValue):
-            result = self._placed(result, answer, operator, every, store)
-        result = self._same(result, answer, args, keyword_values, store)
-        if interpreter.context.evidence is Evidence.OBSERVED and row_key in ("view", "reshape"):
-            observed_sizes.name_rest(interpreter, lowered, result, store)
-        if letters is not None:
-            from namecheck.interpreter.models import observed_letters
+            result = self._placed(result, answer, operator_call)
+        return self._same(result, answer, operator_call)
 
-            observed_letters.name_result(interpreter, letters, result, node, store)
-        if not interpreter.listeners.follow_results:
-            return result
-        row = operators.row_of(row_key, interpreter.context.rows)
+    def _heard(self, operator_call: OperatorCall, lowered_inputs: Inputs, result: Value) -> Value:
+        """A result after the lints have heard of the call."""
+        interpreter = self.interpreter
+        row = operators.row_of(operator_call.key, interpreter.context.rows)
         applied = Applied(
-            row_key,
+            operator_call.key,
             row.flow or None if row else None,
-            tensor_operands(args, lowered),
-            lowered,
-            lowered_keywords,
-            node,
-            store,
+            tensor_operands(operator_call.args, lowered_inputs.args),
+            lowered_inputs.args,
+            lowered_inputs.keywords,
+            operator_call.node,
+            operator_call.store,
             interpreter.source,
             interpreter.findings.silent > 0,
         )
         return interpreter.listeners.applied(applied, result)
 
-    def _is_certain(
-        self,
-        contradiction: Contradiction,
-        row_key: str,
-        every: Sequence[Value],
-        store: Store,
-        frame: Frame,
+    def _is_refused_by_torch(
+        self, operator_call: OperatorCall, contradiction: Contradiction
     ) -> bool:
         """Whether an argument is refused for certain: by torch itself, and as it is.
 
         A list that is empty here may have been filled by code that nobody sees, unless it was made
         in the code that runs, and nothing there fills it: a loop may always run once.
         """
-        if contradiction.code != "NC114" or row_key.startswith("einops."):
+        if contradiction.code != "NC114" or operator_call.key.startswith("einops."):
             return True
+        store, frame = operator_call.store, operator_call.frame
         made = frame.environment.number
-        for value in every:
+        for value in operator_call.every:
             if not isinstance(value, ListValue) or joins.items(value, store) != ():
                 continue
             if isinstance(value.address, int) and value.address < made:
@@ -291,18 +361,12 @@ class TorchOperators:
         return not self._patches.are_possible(frame)
 
     def _report(
-        self,
-        contradiction: Contradiction,
-        operator: str,
-        every: Sequence[Value],
-        node: Node,
-        store: Store,
-        frame: Frame,
-        operands: Sequence[Operand],
-        by_axes: bool,
+        self, operator_call: OperatorCall, contradiction: Contradiction, *, by_axes: bool
     ) -> None:
         """Add a finding that points at the operands, and at the origins of their names."""
         interpreter = self.interpreter
+        operands, every = operator_call.operands, operator_call.every
+        store, frame = operator_call.store, operator_call.frame
         marks = tuple(
             interpreter.place(where, shown)
             for where, value in operands
@@ -312,20 +376,20 @@ class TorchOperators:
         sources = origins.gather([value for _, value in operands], store).values()
         settled = all(origins.is_within(place, frame, interpreter.source) for place in sources)
         is_observed = False
-        if interpreter.context.evidence is Evidence.OBSERVED:
+        if self._is_observed:
             from namecheck.interpreter.models import observed_sizes  # only where asked for
 
             is_observed = not observed_sizes.declare(self.lower(value, store) for value in every)
         interpreter.report(
             contradiction,
-            node,
+            operator_call.node,
             store,
             frame,
             marks,
             origins.of_names(contradiction.names, every, store),
             by_axes=by_axes,
             facts=Facts(
-                operators.key_of(operator),
+                operator_call.key,
                 contradiction.names,
                 self.operand_facts(operands, store),
                 settled,
@@ -357,56 +421,48 @@ class TorchOperators:
         """The facts about the tensors among some operands."""
         lowered = ((where, self.lower(value, store)) for where, value in operands)
         return tuple(
-            _operand_facts(tensor, self.interpreter.source.span(where))
+            facts_of(tensor, self.interpreter.source.span(where))
             for where, tensor in lowered
             if isinstance(tensor, Tensor)
         )
 
-    def _nothing(
-        self,
-        operator: str,
-        args: Sequence[Value],
-        keyword_values: Mapping[str, Value],
-        node: Node,
-        store: Store,
-    ) -> Value:
+    def _nothing(self, operator_call: OperatorCall) -> Value:
         """The failed result of a call with a failed operand."""
         self.interpreter.progress.unknowns += 1
         if self.interpreter.context.recorder is not None:
-            self.interpreter.context.recorder.applied(node, informed=False, sized=False)
-        self.forget(operator, args, keyword_values, store)
+            self.interpreter.context.recorder.applied(
+                operator_call.node, informed=False, sized=False
+            )
+        self.forget(
+            operator_call.operator, operator_call.args, operator_call.keywords, operator_call.store
+        )
         return self.interpreter.failed()
 
     def _placed(
-        self,
-        tensor_value: TensorValue,
-        answer: operators.Inference,
-        operator: str,
-        every: Sequence[Value],
-        store: Store,
+        self, tensor_value: TensorValue, answer: operators.Inference, operator_call: OperatorCall
     ) -> TensorValue:
         """A result at an address that says whether it is new, or may be an existing object."""
+        store = operator_call.store
         number = self.interpreter.new_address()
-        tensor = next((v for v in every if isinstance(v, (TensorValue, Opaque))), None)
+        tensor = next(
+            (v for v in operator_call.every if isinstance(v, (TensorValue, Opaque))), None
+        )
         if answer.may_be_input and tensor is not None:
             source = self.promote(tensor, store) if isinstance(tensor, Opaque) else tensor
-            if _may_be_one(joins.held(source, store).tensor, tensor_value.initial.tensor):
+            if may_be_one(joins.held(source, store).tensor, tensor_value.initial.tensor):
                 address = Picked((source,), number, number)
                 return TensorValue(address, tensor_value.initial, tensor_value.tags)
-        elif self.has(operator, "a"):
+        elif self.has(operator_call.operator, "a"):
             address_ = AttributeTensor(number)
             return TensorValue(address_, tensor_value.initial, tensor_value.tags)
         return tensor_value
 
     def _infer(
-        self,
-        operator: str,
-        lowered: Sequence[Any],
-        lowered_keywords: Mapping[str, Any],
-        defaults: Defaults,
+        self, operator: str, lowered_inputs: Inputs, defaults: Defaults
     ) -> operators.Inference:
         """The cached result of `infer`: it depends on the abstract inputs alone."""
-        key = (operator, defaults, *map(_frozen, (lowered, tuple(lowered_keywords.items()))))
+        lowered, lowered_keywords = lowered_inputs
+        key = (operator, defaults, *map(frozen, (lowered, tuple(lowered_keywords.items()))))
         context = self.interpreter.context
         answer = context.inferences.get(key)
         if answer is None:
@@ -423,18 +479,15 @@ class TorchOperators:
         return answer
 
     def _same(
-        self,
-        result: Value,
-        answer: operators.Inference,
-        args: Sequence[Value],
-        keyword_values: Mapping[str, Value],
-        store: Store,
+        self, result: Value, answer: operators.Inference, operator_call: OperatorCall
     ) -> Value:
         """In-place calls and calls with ``out=`` return the tensor they wrote to."""
         for key, after in answer.after.items():
             if after is answer.result:
-                target = args[key] if isinstance(key, int) else keyword_values[key]
-                return self.promote(target, store) if isinstance(target, Opaque) else target
+                target = operator_call.argument(key)
+                if isinstance(target, Opaque):
+                    return self.promote(target, operator_call.store)
+                return target
         if isinstance(result, TupleValue) and answer.fields:
             return replace(result, fields=answer.fields)
         return result
@@ -519,69 +572,24 @@ class TorchOperators:
         return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
 
 
-def _has_failed(value: Value, store: Store) -> bool:
-    """Whether an operand is, or contains, the missing result of a call that failed."""
-    if isinstance(value, ListValue):
-        content = joins.items(value, store)
-        value = content if isinstance(content, Repeated) else TupleValue(content)
-    return has_failed(value)
-
-
-def _operand_facts(tensor: Tensor, span: Span) -> OperandFacts:
-    """The facts about a tensor operand."""
-    names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
-    labelled = not any(isinstance(name, Axis) for name in tensor.names)
-    dtype, device = dtypes.show(tensor.dtype), devices.show(tensor.device)
-    return OperandFacts(span, names, labelled, dtype, device)
-
-
-def _has_axes(operand: Any) -> bool:
-    """Whether an operand has names, or sizes, from annotations."""
-    if isinstance(operand, Tensor):
-        named = any(isinstance(name, Axis) for name in operand.names)
-        return named or any(isinstance(size, Expression) for size in operand.dims.sizes)
-    if isinstance(operand, (tuple, list)):
-        return any(map(_has_axes, operand))
-    return isinstance(operand, Expression)
-
-
-def _is_sized(operand: Any) -> bool:
-    """Whether the sizes of all tensors in an operand are known."""
-    if isinstance(operand, Tensor):
-        return all(isinstance(size, int) for size in operand.dims.sizes)
-    return not isinstance(operand, (tuple, list)) or all(map(_is_sized, operand))
-
-
-def _sizes_fit(inputs: Sequence[Any]) -> bool:
-    """Whether no size of several tensors is unknown, so that it might not fit the others."""
-    several = sum(isinstance(operand, (Tensor, tuple, list)) for operand in inputs) > 1
-    return not several or all(map(_is_sized, inputs))
-
-
-def _is_known(operand: Any) -> bool:
-    """Whether everything about an operand is known that an operator's names depend on."""
-    if isinstance(operand, Tensor):
-        return operand.dims.complete
-    if isinstance(operand, (tuple, list)):
-        return all(map(_is_known, operand))
-    return operand is not UNKNOWN and not isinstance(operand, (Many, Maybe))
-
-
-def _may_be_one(input: Tensor, tensor: Tensor) -> bool:
-    """Whether a result may be the input tensor itself."""
-    return (
-        input.dims == tensor.dims
-        and dtypes.may_be_one(input.dtype, tensor.dtype)
-        and not devices.differ(input.device, tensor.device)
+def _record(
+    recorder: Recorder,
+    operator_call: OperatorCall,
+    lowered_inputs: Inputs,
+    answer: operators.Inference,
+    *,
+    is_informed: bool,
+) -> None:
+    """Tell the recorder of a call, and whether enough is known of it to contradict it."""
+    tells = answer.contradiction is not None or answer.result is not UNKNOWN
+    sized = all(map(is_sized, lowered_inputs.every))
+    recorder.applied(operator_call.node, is_informed and tells, sized)
+    application = Application(
+        operator_call.operator,
+        tuple(lowered_inputs.args),
+        tuple(lowered_inputs.keywords.items()),
+        answer.result,
+        answer.contradiction,
+        operator_call.begun,
     )
-
-
-def _frozen(value: Any) -> Hashable:
-    """A key for a lowered value: equal for equal values of one type (1, 1.0 and True are three)."""
-    if isinstance(value, (list, tuple)):
-        return type(value), tuple(map(_frozen, value))
-    if isinstance(value, dict):
-        return type(value), tuple(map(_frozen, value.items()))
-    if isinstance(value, slice):
-        return slice, _frozen((value.start, value.stop, value.step))
-    return type(value), value
+    recorder.application(operator_call.node, application)

@@ -1,0 +1,130 @@
+"""The operands of a call of an operator, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from namecheck.core import devices, dtypes
+from namecheck.core import names as naming
+from namecheck.core.findings import OperandFacts, Span
+from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.sizes import Expression
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Many, Maybe, Tensor
+from namecheck.interpreter.domain import joins, values
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import ListValue, Operand, Repeated, TupleValue, Value
+from namecheck.interpreter.evaluation.findings import Site
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.observations import Begun
+
+
+class OperatorCall(NamedTuple):
+    """A call of an operator, whose row is `key`, with values.
+
+    `every` has all arguments, `operands` those that a finding may point at, each with its
+    expression. A layer was `begun` by a call of its constructor.
+    """
+
+    operator: str
+    key: str
+    args: Sequence[Value]
+    keywords: Mapping[str, Value]
+    every: Sequence[Value]
+    node: Node
+    store: Store
+    frame: Frame
+    operands: Sequence[Operand]
+    begun: Begun | None
+
+    @property
+    def site(self) -> Site:
+        """Where it is made: the run of a scope, and the node."""
+        return self.frame.environment.number, self.node
+
+    def argument(self, which: int | str) -> Value:
+        """A positional argument by its index, or one by its keyword."""
+        if isinstance(which, int):
+            return self.args[which]
+        return self.keywords[which]
+
+
+class Inputs(NamedTuple):
+    """The arguments of a call, as `infer` takes them."""
+
+    args: list[Any]
+    keywords: dict[str, Any]
+
+    @property
+    def every(self) -> tuple[Any, ...]:
+        """All arguments, those by keyword last."""
+        return *self.args, *self.keywords.values()
+
+
+def has_failed(value: Value, store: Store) -> bool:
+    """Whether an operand is, or contains, the missing result of a call that failed."""
+    if isinstance(value, ListValue):
+        content = joins.items(value, store)
+        value = content if isinstance(content, Repeated) else TupleValue(content)
+    return values.has_failed(value)
+
+
+def facts_of(tensor: Tensor, span: Span) -> OperandFacts:
+    """The facts about a tensor operand."""
+    names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
+    labelled = not any(isinstance(name, Axis) for name in tensor.names)
+    dtype, device = dtypes.show(tensor.dtype), devices.show(tensor.device)
+    return OperandFacts(span, names, labelled, dtype, device)
+
+
+def has_axes(operand: Any) -> bool:
+    """Whether an operand has names, or sizes, from annotations."""
+    if isinstance(operand, Tensor):
+        named = any(isinstance(name, Axis) for name in operand.names)
+        return named or any(isinstance(size, Expression) for size in operand.dims.sizes)
+    if isinstance(operand, (tuple, list)):
+        return any(map(has_axes, operand))
+    return isinstance(operand, Expression)
+
+
+def is_sized(operand: Any) -> bool:
+    """Whether the sizes of all tensors in an operand are known."""
+    if isinstance(operand, Tensor):
+        return all(isinstance(size, int) for size in operand.dims.sizes)
+    return not isinstance(operand, (tuple, list)) or all(map(is_sized, operand))
+
+
+def sizes_fit(inputs: Sequence[Any]) -> bool:
+    """Whether no size of several tensors is unknown, so that it might not fit the others."""
+    several = sum(isinstance(operand, (Tensor, tuple, list)) for operand in inputs) > 1
+    return not several or all(map(is_sized, inputs))
+
+
+def is_known(operand: Any) -> bool:
+    """Whether everything about an operand is known that an operator's names depend on."""
+    if isinstance(operand, Tensor):
+        return operand.dims.complete
+    if isinstance(operand, (tuple, list)):
+        return all(map(is_known, operand))
+    return operand is not UNKNOWN and not isinstance(operand, (Many, Maybe))
+
+
+def may_be_one(input: Tensor, tensor: Tensor) -> bool:
+    """Whether a result may be the input tensor itself."""
+    return (
+        input.dims == tensor.dims
+        and dtypes.may_be_one(input.dtype, tensor.dtype)
+        and not devices.differ(input.device, tensor.device)
+    )
+
+
+def frozen(value: Any) -> Hashable:
+    """A key for a lowered value: equal for equal values of one type (1, 1.0 and True are three)."""
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(frozen, value))
+    if isinstance(value, dict):
+        return type(value), tuple(map(frozen, value.items()))
+    if isinstance(value, slice):
+        return slice, frozen((value.start, value.stop, value.step))
+    return type(value), value
