@@ -148,7 +148,8 @@ def _head(statement: ast.stmt) -> tuple[int, int]:
 _NAMING: Final = (
     (b"names", (b"refine_names", b"reveal_names")),
     (b".align_", (b".align_to", b".align_as")),
-    (b"jaxtyping", (b"jaxtyping",)),
+    (b"typing", (b"jaxtyping", b"torchtyping")),
+    (b"TensorType[", (b"TensorType[",)),
 )
 _CALLS: Final = (
     (b".unflatten(", rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),

@@ -222,6 +222,8 @@ def test_the_lines_of_a_statement() -> None:
         "x.unflatten(dim=FEATURES, sizes=sizes)",
         "from namecheck import reveal_names",
         "from jaxtyping import Float",
+        "from torchtyping import TensorType as T; x: T['n']",
+        "from .words import TensorType; x: TensorType['n']",
         "x: Annotated[Tensor, 'N C']",
         "import torch; from .words import F32; x: F32[Tensor, 'n c']",
     ],
@@ -243,6 +245,7 @@ def test_files_that_name_something(text: str) -> None:
         "import torch; x.renamed(); x.rename_key(1); os.rename(old, new)",
         "from pathlib import Path; Path(old).rename(new)",
         "import torch; mask: Union[torch.Tensor, 'BlockMask']",
+        "from transformers.utils import TensorType; import torch; kind: Union[str, TensorType]",
         "import torch; state: typing.Tuple[torch.Tensor, 'Cache']",
     ],
 )
