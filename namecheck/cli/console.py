@@ -48,6 +48,15 @@ def add_format_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
+def add_evidence_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that chooses what names a dimension, with the values that `check` describes."""
+    parser.add_argument(
+        "--evidence",
+        choices=("declared", "observed"),
+        help="as for check: what names a dimension",
+    )
+
+
 def add_jobs_flag(parser: argparse.ArgumentParser) -> None:
     """Add the flag for the number of processes."""
     parser.add_argument(

@@ -221,6 +221,7 @@ def reveal(
             reveal=True,
             inferences=settings.inferences,
             files=files,
+            evidence=Evidence(settings.evidence),
         )
     except Exception as error:
         raise Refused(_fault(parsed, error)) from error

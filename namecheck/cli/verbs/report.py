@@ -12,6 +12,7 @@ from namecheck.cli.console import (
     CLEAN,
     WRONG,
     Usage,
+    add_evidence_flag,
     add_jobs_flag,
     add_semantics_flag,
     report_missing,
@@ -44,11 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("named", "all"),
         help="as for check: the files that are checked for dtypes, devices and memory order",
     )
-    parser.add_argument(
-        "--evidence",
-        choices=("declared", "observed"),
-        help="as for check: what names a dimension",
-    )
+    add_evidence_flag(parser)
     add_jobs_flag(parser)
 
 

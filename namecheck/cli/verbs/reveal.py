@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck.cli.console import (
     CLEAN,
@@ -11,8 +11,10 @@ from namecheck.cli.console import (
     WRONG,
     Usage,
     add_color_flag,
+    add_evidence_flag,
     add_format_flag,
     add_semantics_flag,
+    complain,
     painter,
     print_lines,
     settings_for,
@@ -20,10 +22,14 @@ from namecheck.cli.console import (
 )
 from namecheck.cli.verbs import Verb
 
+if TYPE_CHECKING:
+    from namecheck.project.settings import Settings
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file of Python, - for standard input")
     add_semantics_flag(parser)
+    add_evidence_flag(parser)
     add_format_flag(parser)
     add_color_flag(parser)
     parser.add_argument(
@@ -43,7 +49,7 @@ def _run(arguments: argparse.Namespace) -> int:
         overlay = {name: data}
     else:
         name, data, overlay = arguments.file, _read(arguments.file), {}
-    settings = settings_for(name, arguments)
+    settings = settings_for(name, arguments).over(evidence=arguments.evidence)
     paint = painter(settings.color)
     try:
         expressions = file_check.reveal(data, name, settings)
@@ -54,7 +60,21 @@ def _run(arguments: argparse.Namespace) -> int:
         print(reveals.as_json(expressions, name))
     else:
         print_lines(reveals.as_text(expressions, paint))
+        if not expressions:
+            complain(_advice(name, data, settings))
     return CLEAN
+
+
+def _advice(name: str, data: bytes, settings: Settings) -> str:
+    """Why a file shows nothing, and how to name its dims."""
+    from namecheck.core import syntax
+
+    if settings.names_dims(data):
+        return f"no tensor is known in {name}"
+    example = '`x: Annotated[Tensor, "batch time"]`'
+    unpacks = syntax.unpacks_sizes(data)
+    further = ", or take the names of its variables: --evidence observed" if unpacks else ""
+    return f"{name} names no dimension: annotate a tensor, as in {example}{further}"
 
 
 def _read(path: str) -> bytes:

@@ -74,16 +74,18 @@ def check(
     reveal: bool = False,
     inferences: Inferences | None = None,
     files: Files | None = None,
+    evidence: Evidence = Evidence.DECLARED,
 ) -> Analysis:
     """Analyse one file; with `reveal` the dims of every tensor-valued expression are kept.
 
     `files` finds the files that it imports. `inferences` caches the results of the rules; files
-    checked in the same semantics with the same table may share it. Raises RecursionError for code
-    nested too deeply to descend into.
+    checked in the same semantics with the same table may share it. With observed `evidence`, the
+    names that the code itself has are followed. Raises RecursionError for code nested too deeply
+    to descend into.
     """
     recorder = Recorder() if reveal else None
     finder = Alone(source) if files is None else files
-    analysis = new_workspace(finder, semantics, rows, inferences, recorder)
+    analysis = new_workspace(finder, semantics, rows, inferences, recorder, evidence=evidence)
     findings, _ = analysed(analysis, source.filename)
     return Analysis(
         findings,
