@@ -17,9 +17,11 @@ from namecheck.project.tasks import Entry
 _WAYS: Final = (
     ("jaxtyping", rb"\bjaxtyping\b"),
     ("Annotated", rb"\bAnnotated\[[^\]]*Tensor"),
+    ("torchtyping", rb"\btorchtyping\b"),
     ("named tensors", rb"\bnames\s*=\s*[\[(\"']|\b(?:refine_names|align_to|align_as)\b"),
 )
 _NATIVE: Final = "named tensors"
+_OTHER: Final = "other means"
 _SERVICES: Final = (
     ".github/workflows",
     ".gitlab-ci.yml",
@@ -34,12 +36,14 @@ _REQUIREMENTS: Final = r"requirements[\w.-]*\.(?:txt|in)"
 class FirstLook:
     """A project: how many of its files import torch, and how many name dimensions in which way.
 
-    `torch` has the required versions, and `torch_from` the file that requires them. `services` are
-    its files for continuous integration.
+    `unpacking` files have names of their own for sizes: ``B, T = x.shape``. `torch` has the
+    required versions, and `torch_from` the file that requires them. `services` are its files for
+    continuous integration.
     """
 
     importing: int
     naming: tuple[tuple[str, int], ...]
+    unpacking: int
     torch: str
     torch_from: str
     services: tuple[str, ...]
@@ -57,19 +61,21 @@ class FirstLook:
 
 def look(root: str, entries: Sequence[Entry]) -> FirstLook:
     """Look at the files of a project."""
-    importing, naming = 0, dict.fromkeys((way for way, _ in _WAYS), 0)
+    importing, unpacking, naming = 0, 0, dict.fromkeys((*(way for way, _ in _WAYS), _OTHER), 0)
     for entry in entries:
         try:
             data = regular_files.contents(entry.location)
         except OSError:
             continue
         importing += syntax.imports_torch(data)
+        unpacking += syntax.unpacks_sizes(data)
         if syntax.names_something(data):
-            for way, words in _WAYS:
-                naming[way] += re.search(words, data) is not None
+            ways = [way for way, words in _WAYS if re.search(words, data)]
+            for way in ways or [_OTHER]:
+                naming[way] += 1
     services = tuple(each for each in _SERVICES if os.path.exists(os.path.join(root, each)))
     torch, source = _torch(root)
-    return FirstLook(importing, tuple(naming.items()), torch, source, services)
+    return FirstLook(importing, tuple(naming.items()), unpacking, torch, source, services)
 
 
 def _torch(root: str) -> tuple[str, str]:

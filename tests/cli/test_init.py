@@ -90,6 +90,46 @@ def test_a_project_that_names_nothing_is_checked_for_attributes(run: Run) -> Non
     _, out, _ = run("init")
     assert "  dimensions  named by no file\n" in out
     assert written() == {"select": ["ALL"], "attributes": "all"}
+    assert out.endswith(
+        "`namecheck check` reports nothing now.\n"
+        "No dimension has a name yet: annotate a tensor, as in "
+        '`x: Annotated[Tensor, "batch time"]`.\n'
+        "Next:\n"
+        "  namecheck check            # check what is annotated; "
+        "unchanged files come from a cache\n"
+        "  namecheck reveal plain.py  # see the dimensions of every tensor of a file\n"
+        "  namecheck rule             # see what is checked\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("from torchtyping import TensorType\nx: TensorType['batch', 3]\n", "torchtyping"),
+        ("import torch\nx = torch.zeros(2).rename('N')\n", "other means"),
+    ],
+)
+def test_seldom_ways_to_name_dims_count(run: Run, text: str, way: str) -> None:
+    Path("a.py").write_text(text)
+    _, out, _ = run("init")
+    assert f"  dimensions  1 file by {way}\n" in out
+    assert "No dimension has a name yet" not in out
+
+
+def test_the_names_that_plain_code_has_are_offered(run: Run) -> None:
+    Path("a.py").write_text(PLAIN)
+    Path("b.py").write_text(
+        "import torch\n\n\ndef f(x):\n    B, T = x.shape\n    return x.sum(1)\n"
+    )
+    _, out, _ = run("init")
+    [_, shown] = out.split("Next:\n")
+    commands = [line.split("  # ")[0].strip() for line in shown.splitlines()]
+    assert commands == [
+        "namecheck check",
+        "namecheck check --evidence observed",
+        "namecheck reveal b.py --evidence observed",
+    ]
+    assert "x.sum(1)  B\n" in run(*commands[-1].split()[1:])[1]
 
 
 def test_a_project_without_torch(run: Run) -> None:

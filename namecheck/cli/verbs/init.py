@@ -56,6 +56,9 @@ def _run(arguments: argparse.Namespace) -> int:
     entries, result = _checked(root, settings, arguments.no_cache or arguments.dry_run)
     paint = painter(None)
     print(_outcome(result.findings))
+    if overview.importing and not overview.names_dimensions:
+        example = '`x: Annotated[Tensor, "batch time"]`'
+        print(f"No dimension has a name yet: annotate a tensor, as in {example}.")
     print(paint("bold", "Next:"))
     commands = [*_commands(overview, result.findings, entries)][:_NEXT]
     width = max(len(command) for command, _ in commands)
@@ -134,17 +137,24 @@ def _commands(
         yield "namecheck baseline", "accept them for now, and fail on new ones alone"
     if overview.is_native and _is_new(overview):
         yield "namecheck migrate . --diff", "keep the names on a torch without named tensors"
+    flag = ""
     if overview.names_dimensions:
         yield "namecheck check --statistics", "count the known names, and see what to name next"
+    elif overview.importing:
+        yield "namecheck check", "check what is annotated; unchanged files come from a cache"
+        if overview.unpacking:
+            flag = " --evidence observed"
+            yield f"namecheck check{flag}", "or take the names of variables: B, T, D = x.shape"
     if overview.importing:
-        yield f"namecheck reveal {_first(entries)}", "see the dimensions of every tensor of a file"
+        first = _first(entries)
+        yield f"namecheck reveal {first}{flag}", "see the dimensions of every tensor of a file"
     yield "namecheck rule", "see what is checked"
     yield "namecheck check", "check again after an edit; unchanged files come from a cache"
     yield "namecheck --help", "see all commands"
 
 
 def _first(entries: Sequence[Entry]) -> str:
-    """A file to begin with: one that names dimensions, else one that imports torch."""
+    """A file to begin with: one that names dimensions, else sizes, else one that imports torch."""
     from namecheck.core import regular_files, syntax
 
     best, path = -1, ""
@@ -153,7 +163,8 @@ def _first(entries: Sequence[Entry]) -> str:
             data = regular_files.contents(entry.location)
         except OSError:
             continue
-        rank = 2 * syntax.names_something(data) + syntax.imports_torch(data)
+        names, unpacks = syntax.names_something(data), syntax.unpacks_sizes(data)
+        rank = 4 * names + 2 * unpacks + syntax.imports_torch(data)
         if rank > best:
             best, path = rank, entry.path
     return path if path.isascii() and " " not in path else f"'{path}'"
