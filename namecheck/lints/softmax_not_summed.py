@@ -146,11 +146,13 @@ class Lint(Listener):
             return
         normalised, over = show_name(weights.name), ", ".join(map(show_name, summed))
         verb = "summed over" if applied.flow in ("contracts", "reduces") else "picked along"
+        # In a square, as of self-attention, both dims have one name.
+        one, other = ("one dim", "the other dim") if over == normalised else ("dim", "dim")
         finding = applied.finding(
             CODE,
-            f"Weights that a softmax normalises over dim {normalised} are {verb} dim {over}: "
+            f"Weights that a softmax normalises over {one} {normalised} are {verb} {other} {over}: "
             f"they do not add up to 1 there.",
-            f"Take the softmax over dim {over}.",
+            f"Take the softmax over {other} {over}.",
             (weights.place,),
         )
         self._doubts.add(weights.place, finding)
