@@ -44,9 +44,9 @@ def requested(arguments: argparse.Namespace, settings: Settings) -> tuple[Output
     if arguments.output_format is not None:
         raise Usage("--output-format does not go with --output FORMAT=FILE")
     outputs = tuple(_output(word) for word in arguments.output)
-    files = [output.file for output in outputs]
-    for file in files:
-        if files.count(file) > 1:
+    real_paths = [file and os.path.realpath(file) for _, file in outputs]
+    for position, (_, file) in enumerate(outputs):
+        if real_paths[position] in real_paths[:position]:
             raise Usage(f"--output: {file or 'standard output'} is named twice")
     return outputs
 
@@ -62,6 +62,8 @@ def _output(word: str) -> Output:
         return Output(formats.load(name), None)
     if os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or "."):
         raise Usage(f"--output: {file} is no file in an existing folder")
+    if os.path.realpath(file).endswith((".py", ".pyi")):
+        raise Usage(f"--output: {file} is a program, which a report would replace")
     return Output(formats.load(name), file)
 
 

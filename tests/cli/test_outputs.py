@@ -156,3 +156,21 @@ def test_an_unknown_word_has_a_hint(run: Run, words: tuple[str, ...], said: str 
     assert (status, out) == (2, "")
     if said is not None:
         assert f"error: {said}" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("file", ["bad.py", "link.txt", "./bad.py", "new.pyi"])
+def test_no_program_is_written_over(run: Run, file: str) -> None:
+    Path("link.txt").symlink_to("bad.py")
+    status, out, err = run("check", "bad.py", "--output", f"json={file}")
+    assert (status, out) == (2, "")
+    assert err == f"namecheck: --output: {file} is a program, which a report would replace\n"
+    assert Path("bad.py").read_text() == BAD
+    assert not Path("new.pyi").exists()
+
+
+def test_two_paths_of_one_file(run: Run) -> None:
+    outputs = ("--output", "json=a.txt", "--output", f"full={os.path.join('.', 'a.txt')}")
+    status, out, err = run("check", "bad.py", *outputs)
+    assert (status, out) == (2, "")
+    assert err.endswith("a.txt is named twice\n")
+    assert not Path("a.txt").exists()
