@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Final
@@ -203,3 +204,17 @@ def test_a_link_out_of_the_project_is_not_written_through(
     assert "leads out of the project" in err
     assert outside.exists() is exists
     assert not exists or outside.read_text() == "[x]\n"
+
+
+@pytest.mark.parametrize("name", ["we ird'name.py", "$(echo x).py", "a;b.py", "größe.py"])
+def test_a_shown_command_is_one_for_a_shell(run: Run, name: str) -> None:
+    Path(name).write_text(PLAIN)
+    _, out, _ = run("init")
+    [line] = [line for line in out.splitlines() if "namecheck reveal" in line]
+    assert shlex.split(line.partition("  # ")[0]) == ["namecheck", "reveal", name]
+    assert name == "größe.py" or "'" in line
+
+
+def test_control_characters_of_a_name_are_visible(run: Run) -> None:
+    Path("a\x1b[31m.py").write_text(PLAIN)
+    assert "\x1b" not in run("init")[1]

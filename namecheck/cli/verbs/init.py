@@ -155,7 +155,10 @@ def _commands(
 
 def _first(entries: Sequence[Entry]) -> str:
     """A file to begin with: one that names dimensions, else sizes, else one that imports torch."""
+    import shlex
+
     from namecheck.core import regular_files, syntax
+    from namecheck.report.frame import visible
 
     best, path = -1, ""
     for entry in entries:
@@ -167,7 +170,7 @@ def _first(entries: Sequence[Entry]) -> str:
         rank = 4 * names + 2 * unpacks + syntax.imports_torch(data)
         if rank > best:
             best, path = rank, entry.path
-    return path if path.isascii() and " " not in path else f"'{path}'"
+    return visible(shlex.quote(path))
 
 
 VERB: Final = Verb("look at a project, and write its settings", _add_arguments, _run)
