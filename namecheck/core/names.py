@@ -147,6 +147,11 @@ def is_observed(name: str) -> bool:
     return _OBSERVED in name
 
 
+def is_inline(name: str) -> bool:
+    """Whether an observed axis has no variable, but the expression that reads its size."""
+    return _BRACKET in name and is_observed(name)
+
+
 def is_number(name: str) -> bool:
     """Whether a name, or a factor of it, is that of a number (`of_number`)."""
     return _NUMBER in name
