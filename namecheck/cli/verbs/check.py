@@ -49,6 +49,30 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="files and directories, - for standard input (default: the project)",
     )
+    _add_codes(parser)
+    add_semantics_flag(parser)
+    outputs.add_arguments(parser)
+    add_color_flag(parser)
+    _add_evidence(parser)
+    _add_workers(parser)
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help="count the tensor expressions with known names, and list where names are lost",
+    )
+    _add_cache(parser)
+    _add_exceptions(parser)
+    fixes.add_arguments(parser)
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 even if there are findings"
+    )
+    parser.add_argument(
+        "--stdin-filename", metavar="FILE", help="the name of standard input in messages"
+    )
+
+
+def _add_codes(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for the codes that are reported."""
     parser.add_argument(
         "--select",
         action="append",
@@ -58,9 +82,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ignore", action="append", metavar="CODES", help="do not report these codes; with commas"
     )
-    add_semantics_flag(parser)
-    outputs.add_arguments(parser)
-    add_color_flag(parser)
+
+
+def _add_evidence(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for the files that are read, and what they are judged by."""
     parser.add_argument(
         "--syntax",
         choices=("auto", "all", "named"),
@@ -79,6 +104,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what names a dimension: declarations (declared, the default), or also the variables "
         "of `B, T, C = x.shape` (observed; it finds mistakes in plain code, and is being tried)",
     )
+
+
+def _add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for the processes or machines that check, and for a part of the files."""
     add_jobs_flag(parser)
     parser.add_argument(
         "--executor",
@@ -91,17 +120,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="I/N",
         help="check part I of N only: all parts together report what a whole run reports",
     )
-    parser.add_argument(
-        "--statistics",
-        action="store_true",
-        help="count the tensor expressions with known names, and list where names are lost",
-    )
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for the cache."""
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
     parser.add_argument(
         "--cache-dir",
         metavar="FOLDER",
         help="the folder of the cache (default: .namecheck_cache in the project)",
     )
+
+
+def _add_exceptions(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for what is left out."""
     parser.add_argument(
         "--force-exclude",
         action="store_true",
@@ -111,13 +143,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-baseline",
         action="store_true",
         help="report the findings that the baseline of the settings has, too",
-    )
-    fixes.add_arguments(parser)
-    parser.add_argument(
-        "--exit-zero", action="store_true", help="exit 0 even if there are findings"
-    )
-    parser.add_argument(
-        "--stdin-filename", metavar="FILE", help="the name of standard input in messages"
     )
 
 
