@@ -1,55 +1,76 @@
-"""Fuzzing: programs of the whole grammar, and of what is hard to analyse; none makes a fault.
+"""Fuzzing: random programs of every kind, and files of packages; none makes a fault of namecheck.
 
-`python -m tests.fuzz --kind grammar --count 100000` needs hypothesmith, which writes any program
-that Python's grammar allows; `--kind hostile` takes the programs of `tests.hostile_random`. Each is
-checked in this process. A fault of namecheck (NC005, or an exception) is printed with its program.
+`python -m tests.fuzz --count 100000 --state FOLDER` checks programs of all kinds by turns, in this
+process. It may be ended at any time, and continues where it was. The kinds are `syntax` and
+`operators` (`tests.random_syntax`), `grafts` (`tests.random_grafts`), `hostile`
+(`tests.hostile_random`) and `grammar`, which needs hypothesmith. `--files FOLDER…` checks every
+Python file of some folders, each as a file that names dimensions.
+
+A fault is NC005, an exception, over 10 s of processor time or over 500 MB of memory. Its program is
+written to the folder. Settings alternate, so that every part of the analysis takes part.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import hashlib
 import importlib
+import itertools
+import json
 import random
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from namecheck.core.semantics import Semantics
 from namecheck.project.file_check import Checker
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import suppress
-from tests import hostile_random
+from tests import hostile_random, random_grafts, random_syntax
 
-_SECONDS: Final = 20
+SECONDS: Final = 10
+MEGABYTES: Final = 500
+# Of wall time: after so much the process is ended, because code of C does not end.
+_PATIENCE: Final = 600
 # How many programs hypothesmith draws from one seed.
 _BATCH: Final = 200
+_SAVED_EVERY: Final = 200
 _TENSORS: Final = 'import torch\nA = torch.zeros(2, 3, names=("N", "C"))\n'
+_SETTINGS: Final = (
+    Settings(attributes="all"),
+    Settings(evidence="observed"),
+    Settings(torch=">=2.13", attributes="all"),
+    Settings(semantics=Semantics.NATIVE),
+)
 
 
 class TooLong(BaseException):
     """A check takes longer than any may."""
 
 
-def fault(text: str) -> str:
-    """What goes wrong where a program is checked, or nothing."""
+def fault(text: str | bytes, turn: int = 0) -> str:
+    """What goes wrong where a program is checked, or nothing; settings depend on the turn."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLong
 
-    settings = Settings(attributes="all")
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    settings = _SETTINGS[turn % len(_SETTINGS)]
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        outcome = Checker().text(
-            text.encode(errors="surrogatepass"), "fuzz.py", settings, True, True
-        )
+        outcome = Checker().text(data, "fuzz.py", settings, True, True)
         if outcome.comments is not None:
             suppress(outcome.comments, outcome.findings, settings.selected)
     except TooLong:
-        return f"takes more than {_SECONDS} s"
+        return f"takes more than {SECONDS} s"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     finally:
@@ -57,20 +78,13 @@ def fault(text: str) -> str:
     return next((one.message for one in outcome.findings if one.code == "NC005"), "")
 
 
-def hostile_programs(seed: int) -> Iterator[str]:
-    """Programs of `tests.hostile_random`."""
-    seeds = random.Random(seed)
-    while True:
-        yield hostile_random.program(seeds.randrange(1 << 32))
+def _grammar_program(seed: int) -> str:
+    """A program of Python's grammar, with a tensor before it."""
+    texts = _drawn(seed // _BATCH)
+    return _TENSORS + texts[seed % _BATCH % len(texts)]
 
 
-def grammar_programs(seed: int) -> Iterator[str]:
-    """Programs of Python's grammar, with a tensor before them."""
-    while True:
-        yield from (_TENSORS + text for text in _drawn(seed))
-        seed += 1
-
-
+@lru_cache(maxsize=1)
 def _drawn(seed: int) -> list[str]:
     """The programs that hypothesmith draws from one seed."""
     import hypothesis
@@ -86,7 +100,7 @@ def _drawn(seed: int) -> list[str]:
         phases=[hypothesis.Phase.generate],
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(hypothesmith.from_grammar() | hypothesmith.from_node())
+    @hypothesis.given(hypothesmith.from_grammar())
     def draw(text: str) -> None:
         texts.append(text)
 
@@ -94,41 +108,134 @@ def _drawn(seed: int) -> list[str]:
     return texts
 
 
-def run(programs: Iterator[str], count: int, until: float, folder: Path | None = None) -> int:
-    """Check so many programs, or until a moment; the faults are printed, and counted."""
-    faults = tried = 0
-    while tried < count and time.monotonic() < until:
-        text = next(programs)
-        tried += 1
-        if what := fault(text):
-            faults += 1
-            path = f"fault_{tried}.py" if folder is None else folder / f"fault_{tried}.py"
-            if folder is not None:
-                Path(path).write_text(text, errors="surrogatepass")
-            print(f"{path}: {what}", flush=True)
-    print(f"{tried} programs, {faults} faults", flush=True)
-    return faults
-
-
-KINDS: Final[dict[str, Callable[[int], Iterator[str]]]] = {
-    "grammar": grammar_programs,
-    "hostile": hostile_programs,
+KINDS: Final[dict[str, Callable[[int], str]]] = {
+    "syntax": random_syntax.program,
+    "operators": lambda seed: random_syntax.program(seed, 0.3),
+    "grafts": random_grafts.program,
+    "hostile": hostile_random.program,
+    "grammar": _grammar_program,
 }
+# Of a hundred programs; those that cost more are fewer.
+_SHARES: Final = {"syntax": 40, "operators": 29, "grafts": 22, "hostile": 4, "grammar": 5}
+
+
+class Campaign:
+    """Checks programs one after the other; `folder` keeps how far it is, and what fails."""
+
+    def __init__(self, folder: Path | None, seed: int) -> None:
+        self._folder = folder
+        self._state: dict[str, Any] = {"seed": seed, "tried": {}, "faults": [], "seconds": 0.0}
+        self._state["slowest"] = []
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            if (folder / "state.json").exists():
+                self._state = json.loads((folder / "state.json").read_text())
+        self._tried = Counter(self._state["tried"])
+
+    @property
+    def tried(self) -> int:
+        """How many programs were checked, in all runs."""
+        return self._tried.total()
+
+    def run(self, kinds: Iterable[str], count: int, until: float) -> int:
+        """Check programs of these kinds by turns; the number of faults in all runs."""
+        for kind in itertools.islice(kinds, self.tried, None):
+            if self.tried >= count or time.monotonic() > until:
+                break
+            seed = self._state["seed"] + self._tried[kind]
+            self._check(f"{kind}_{seed}", KINDS[kind](seed), seed)
+            self._tried[kind] += 1
+            self._save(self.tried % _SAVED_EVERY == 0)
+        return self._end()
+
+    def run_files(self, paths: Iterable[Path], until: float) -> int:
+        """Check these files; the number of faults in all runs."""
+        for path in itertools.islice(paths, self._tried["files"], None):
+            if time.monotonic() > until:
+                break
+            self._check(str(path), path.read_bytes(), self._tried["files"])
+            self._tried["files"] += 1
+            self._save(True)
+        return self._end()
+
+    def _check(self, name: str, text: str | bytes, turn: int) -> None:
+        if self._folder is not None:
+            # It is here where the process does not survive it.
+            data = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+            (self._folder / "current.py").write_bytes(data)
+            faulthandler.dump_traceback_later(_PATIENCE, exit=True)
+        begin, _ = time.process_time(), _forget_peak()
+        what = fault(text, turn)
+        seconds = time.process_time() - begin
+        faulthandler.cancel_dump_traceback_later()
+        if not what and (peak := _peak()) > MEGABYTES:
+            what = f"takes {peak:.0f} MB"
+        if what:
+            self._state["faults"].append([name, what])
+            print(f"{name}: {what}", flush=True)
+            if self._folder is not None:
+                stem = hashlib.sha256(name.encode()).hexdigest()[:12]
+                (self._folder / "current.py").rename(self._folder / f"fault_{stem}.py")
+        self._state["seconds"] += seconds
+        slowest = [*self._state["slowest"], [round(seconds, 2), name]]
+        self._state["slowest"] = sorted(slowest, reverse=True)[:10]
+
+    def _save(self, is_due: bool) -> None:
+        if self._folder is not None and is_due:
+            self._state["tried"] = dict(self._tried)
+            place = self._folder / "state.json.new"
+            place.write_text(json.dumps(self._state, indent=1))
+            place.rename(self._folder / "state.json")
+
+    def _end(self) -> int:
+        self._save(True)
+        faults = len(self._state["faults"])
+        print(f"{self.tried} programs, {dict(self._tried)}, {faults} faults", flush=True)
+        return faults
+
+
+def _peak() -> float:
+    """The most memory that this process had since it was forgotten, in MB; 0 where unknown."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0.0
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+
+def _forget_peak() -> None:
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        pass
+
+
+def turns() -> Iterator[str]:
+    """The kinds, each as often as its share says, evenly mixed."""
+    every = [kind for kind, share in _SHARES.items() for _ in range(share)]
+    random.Random(0).shuffle(every)
+    return itertools.cycle(every)
 
 
 def main() -> None:
-    """Check many programs."""
+    """Check many programs, or files."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kind", choices=sorted(KINDS), default="hostile")
+    parser.add_argument("--kind", choices=sorted(KINDS), help="of this kind alone")
     parser.add_argument("--count", type=int, default=1_000)
     parser.add_argument("--minutes", type=float, default=600)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--folder", type=Path, help="where programs with a fault are written")
+    parser.add_argument("--state", type=Path, help="the folder to continue in")
+    parser.add_argument("--files", type=Path, nargs="+", help="check the files of these folders")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    print(f"seed {options.seed}")
     until = time.monotonic() + 60 * options.minutes
-    run(KINDS[options.kind](options.seed), options.count, until, options.folder)
+    campaign = Campaign(options.state, options.seed)
+    if options.files:
+        paths = (path for one in options.files for path in sorted(one.rglob("*.py")))
+        campaign.run_files(paths, until)
+        return
+    kinds = turns() if options.kind is None else itertools.repeat(options.kind)
+    campaign.run(kinds, options.count, until)
 
 
 if __name__ == "__main__":
