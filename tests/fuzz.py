@@ -13,6 +13,7 @@ written to the folder. Settings alternate, so that every part of the analysis ta
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import hashlib
 import importlib
@@ -204,10 +205,8 @@ def _peak() -> float:
 
 
 def _forget_peak() -> None:
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def turns() -> Iterator[str]:

@@ -127,6 +127,6 @@ def program(seed: int) -> str:
         try:
             _graft(chance, tree, other)
             text = ast.unparse(ast.parse(ast.unparse(ast.fix_missing_locations(tree))))
-        except SyntaxError:  # such as a slice outside of brackets
+        except (SyntaxError, ValueError):  # such as a slice outside of brackets
             continue
     return text

@@ -30,8 +30,8 @@ _CONSTANTS: Final = (
     *("'%s %d'", "'{x!r:>{n}}'", r"'\x1b\N{BULLET}'", "r'\\d'", "'a' 'b'"),
 )
 # Python's operators, the longer ones at their ends.
-_BINARY: Final = "+ - * @ / % ** // << >> | ^ &".split()
-_COMPARED: Final = (*"== != < <= > >= is in".split(), "is not", "not in")
+_BINARY: Final = ["+", "-", "*", "@", "/", "%", "**", "//", "<<", ">>", "|", "^", "&"]
+_COMPARED: Final = (*["==", "!=", "<", "<=", ">", ">=", "is", "in"], "is not", "not in")
 
 _EXPRESSIONS: Final = (
     "<name>",

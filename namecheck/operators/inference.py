@@ -84,8 +84,9 @@ def infer(
         mutations: dict[int | str, Any] = {}
         if "out" in kwargs:
             mutations["out"] = _forgotten(kwargs["out"])
-        if inplace and args:
-            mutations[0] = _forgotten(args[0])
+        if inplace and (args or kwargs):
+            place, mutated = _receiver(row, args, kwargs)
+            mutations[place] = _forgotten(mutated)
         return Inference(UNKNOWN, mutations, fits=False)
     except Contradiction as contradiction:
         if defaults is not None and is_of_attributes(contradiction.code):
@@ -210,7 +211,7 @@ def _apply(
             answer = _wrap(registry.called(rule, arguments))
             if native:
                 row.refuse_natively({**arguments, "result": answer}, rule_accepts=True)
-            target = args[0] if call.inplace and args else out
+            target = _receiver(row, args, kwargs)[1] if call.inplace else out
             answers.append(
                 attributes.attributed(answer, row.effects(overload), arguments, defaults, target)
             )
@@ -220,7 +221,7 @@ def _apply(
     if isinstance(result, registry.Writes):
         return _with_effects(result, alternatives[bindings[0].overload][1], args)
     if call.inplace:
-        return _in_place(row, result, args[0] if args else UNKNOWN, native=native)
+        return _in_place(row, result, *_receiver(row, args, kwargs), native=native)
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.has_named(inputs))
@@ -305,7 +306,23 @@ def _wrap(answer: Any) -> Any:
     return answer
 
 
-def _in_place(row: Operator, result: Any, mutated: Any, *, native: bool) -> Inference:
+def _receiver(
+    row: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[int | str, Any]:
+    """The argument that an in-place call writes to: its first, which may be passed by keyword."""
+    if args:
+        return 0, args[0]
+    signature = row.signatures[0] if row.signatures else ()
+    _, by_keyword = signatures.places(signature, 0, kwargs)
+    for keyword, parameter in by_keyword.items():
+        if parameter is signature[0]:
+            return keyword, kwargs[keyword]
+    return 0, UNKNOWN
+
+
+def _in_place(
+    row: Operator, result: Any, place: int | str, mutated: Any, *, native: bool
+) -> Inference:
     """The receiver of an in-place call, the `mutated` tensor, after the call.
 
     By the specification it takes the computed names; in native torch it must be unnamed or have
@@ -314,16 +331,16 @@ def _in_place(row: Operator, result: Any, mutated: Any, *, native: bool) -> Infe
     if not isinstance(mutated, Tensor):
         mutated = Tensor()
     if row.inplace == "keeps":
-        return Inference(mutated, {0: mutated})
+        return Inference(mutated, {place: mutated})
     if not isinstance(result, Tensor):
-        return Inference(UNKNOWN, {0: _forgotten(mutated)})
+        return Inference(UNKNOWN, {place: _forgotten(mutated)})
     if row.inplace != "becomes":
         _check_shape(mutated.dims, result.dims, row.inplace)
         if native:
             result = replace(result, dims=dim_map.take_names(mutated.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, mutated.dims))
     result = attributes.written_to(mutated, result, moved=row.inplace == "becomes")
-    return Inference(result, {0: result})
+    return Inference(result, {place: result})
 
 
 def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:

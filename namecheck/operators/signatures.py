@@ -260,10 +260,21 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
             if _looks_up_none(parameter, value):
                 raise nameless("Give the name or the index of one of the tensor's dimensions.")
             value = _read(value)
+            if _lists_alone(parameter) and not isinstance(value, _CONTAINERS):
+                value = (value,)
         if parameter.kinds & _COUNTING and not parameter.kinds & _TAKING:
             value = _counted(value)
         converted[parameter.role or parameter.name] = value
     return converted
+
+
+def _lists_alone(parameter: Parameter) -> bool:
+    """Whether a parameter takes several dims and not one; a single name stands for a list of it."""
+    optional = parameter.kinds & {"dim", "name", "none"} or parameter.default is None
+    return "dims" in parameter.kinds and not optional
+
+
+_CONTAINERS: Final = (tuple, list, Unknown)
 
 
 def _counted(value: Any) -> Any:
@@ -322,7 +333,7 @@ def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_nam
 def _accepted(kinds: frozenset[str]) -> frozenset[str]:
     """The kinds that a parameter accepts where dims may be called by their names."""
     if "dims" in kinds:
-        return kinds | {"names", "name", "dim"}
+        return kinds | {"names", "name"}
     return kinds | {"name"} if "dim" in kinds else kinds
 
 

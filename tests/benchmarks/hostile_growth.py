@@ -330,6 +330,12 @@ def writes_to_what_was_picked(size: int) -> str:
     return _joined([*lines, "    return x, y"])
 
 
+def lists_of_other_lengths(size: int) -> str:
+    """Either of two lists, which have lists of another length in them, and so on."""
+    lines = ["def f(u):", "    y, z = [A], [A, 1]", *["    y, z = [y, 1, y], [z, z]"] * size]
+    return _joined([*lines, "    x = z", "    if u:", "        x = y", "    return x, x == y"])
+
+
 def long_annotations(size: int) -> str:
     """One annotation of many axes, and of one within the other."""
     axes = " ".join(f"a{n}" for n in range(size))
@@ -391,6 +397,7 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         numbers_in_sums: (5, 10, 20, 40),
         handlers: (2, 4, 8, 16),
         writes_to_what_was_picked: (5, 10, 20, 40),
+        lists_of_other_lengths: (5, 10, 20, 40),
         long_annotations: (100, 200, 400, 800),
     }
     for program, steps in sizes.items():

@@ -557,20 +557,30 @@ def _paired_items(
 
 
 class Both(Store):
-    """A view of two stores with disjoint addresses."""
+    """A view of two stores with disjoint addresses, which may be views themselves.
 
-    __slots__ = ("one", "other")
+    Where containers in containers are joined, a view is of views of the same stores: each store is
+    asked once.
+    """
+
+    __slots__ = ("stores",)
 
     def __init__(self, one_store: Store, other_store: Store) -> None:
         super().__init__(ledger=one_store.ledger)
         self.first = one_store.first
-        self.one = one_store
-        self.other = other_store
+        self.stores = tuple(dict.fromkeys((*_viewed(one_store), *_viewed(other_store))))
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell of either."""
-        content = self.one.get(key, _MISSING)
-        return self.other.get(key, default) if content is _MISSING else content
+        for store in self.stores:
+            content = store.get(key, _MISSING)
+            if content is not _MISSING:
+                return content
+        return default
+
+
+def _viewed(store: Store) -> tuple[Store, ...]:
+    return store.stores if isinstance(store, Both) else (store,)
 
 
 def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:

@@ -136,12 +136,16 @@ def _lower_items(content: tuple[Value, ...] | Repeated, store: Store, visits: _V
     return Many(each) if isinstance(each, Tensor) else UNKNOWN
 
 
+# What no rule asks for as a key; a list may be a tuple of the program.
+_NO_KEYS: Final = (Tensor, Many, list, dict)
+
+
 def _lower_dict(dict_value: DictValue, store: Store, visits: _Visits) -> Any:
     entries = joins.entries(dict_value, store)
     if entries.rest is not None:
         return UNKNOWN
     lowered = [(lower(k, store, visits), lower(v, store, visits)) for k, v in entries.items]
-    if any(key is UNKNOWN or isinstance(key, Tensor) for key, _ in lowered):
+    if any(key is UNKNOWN or isinstance(key, _NO_KEYS) for key, _ in lowered):
         return UNKNOWN
     return OrderedDict(lowered) if dict_value.ordered else dict(lowered)
 

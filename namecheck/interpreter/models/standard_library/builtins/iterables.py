@@ -41,9 +41,10 @@ def range_(interpreter: Interpreter, call: Call) -> Value:
     if len(bounds) == len(call.args) and all(isinstance(b, int) for b in bounds) and bounds:
         try:
             numbers = range(*bounds)
-        except (TypeError, ValueError):
-            return Repeated(interpreter.fresh("index", "int"))
-        if len(numbers) <= _LONGEST_RANGE:
+            is_short = len(numbers) <= _LONGEST_RANGE
+        except (TypeError, ValueError, OverflowError):  # its length has more than 63 bits
+            is_short = False
+        if is_short:
             return TupleValue(tuple(map(Const, numbers)))
     return Repeated(interpreter.fresh("index", "int"))
 
