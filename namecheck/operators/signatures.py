@@ -259,7 +259,7 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
             if _looks_up_none(parameter, value):
                 raise nameless("Give the name or the index of one of the tensor's dimensions.")
-            value = _read(value)
+            value = _counted(_read(value))
             if _lists_alone(parameter) and not isinstance(value, _CONTAINERS):
                 value = (value,)
         if parameter.kinds & _COUNTING and not parameter.kinds & _TAKING:
@@ -278,10 +278,13 @@ _CONTAINERS: Final = (tuple, list, Unknown)
 
 
 def _counted(value: Any) -> Any:
-    """Ints; an item that is a tensor becomes unknown."""
-    if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
+    """Ints or names; an item that is neither, of a list that is read later, becomes unknown."""
+    if isinstance(value, (tuple, list)) and any(isinstance(item, _UNCOUNTED) for item in value):
         return type(value)(map(_counted, value))
-    return UNKNOWN if isinstance(value, Tensor) else value
+    return UNKNOWN if isinstance(value, _UNCOUNTED) else value
+
+
+_UNCOUNTED: Final = (Tensor, Many, Constant, float, complex)
 
 
 _NAMING: Final = frozenset({"name", "names", "dim", "dims"})

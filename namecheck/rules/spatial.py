@@ -63,7 +63,7 @@ def spread(extent: Extent, count: int) -> list[Size]:
     """A setting for every spatial dim: one for all, or one for each."""
     if isinstance(extent, (tuple, list)) and len(extent) in (1, count):
         each = [size if isinstance(size, (int, Expression)) else UNKNOWN for size in extent]
-        return each * (count // len(each))
+        return each if len(each) == count else each * count
     return [extent if isinstance(extent, (int, Expression)) else UNKNOWN] * count
 
 

@@ -67,7 +67,11 @@ x = torch.permute_copy(torch.rand(2, 3), dims=1)
 x = torch.relu_(input=torch.rand(2, 3))
 x = torch.nn.Parameter({(1, 2): torch.rand(2), frozenset(): 1})
 x = torch.nn.ModuleDict({[]: 1, {}: 2})
-x = torch.reveal({[1]: 1})
+x = torch.rand(2, 3, names=("N", "C")).permute("N", torch.rand(2))
+x = torch.permute(torch.rand(2, 3, names=("N", "C")), ["N", 0.5])
+x = torch.rand(2, 3, names=("N", "C")).sum(["N", torch.rand(2)])
+x = torch.nn.functional.interpolate(torch.rand(2, 3), ())
+x = torch.rand(2, 3, names=("N", "C")).rot90(1, None)
 """.strip().split("\n")
 
 
