@@ -264,4 +264,6 @@ y, z, n, items, words = x.relu(), x.T, 1, [x, A], {"dim": 0}
 def program(seed: int, share_of_calls: float = 0.0) -> str:
     """The program of a seed; this share of its expressions are calls of operators."""
     chance = random.Random(seed)
-    return _HEAD + "\n".join(_Writer(chance, chance.choice((1, 2, 3, 4, 8)), share_of_calls).block())
+    return _HEAD + "\n".join(
+        _Writer(chance, chance.choice((1, 2, 3, 4, 8)), share_of_calls).block()
+    )
