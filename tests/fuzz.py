@@ -165,7 +165,8 @@ class Campaign:
             data = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
             (self._folder / "current.py").write_bytes(data)
             faulthandler.dump_traceback_later(_PATIENCE, exit=True)
-        begin, _ = time.process_time(), _forget_peak()
+        _forget_peak()
+        begin = time.process_time()
         what = fault(text, turn)
         seconds = time.process_time() - begin
         faulthandler.cancel_dump_traceback_later()

@@ -79,9 +79,8 @@ def _expression(chance: random.Random, tree: ast.Module) -> ast.expr:
     if not places:
         return ast.Constant(0)
     node, name, number = chance.choice(places)
-    value = getattr(node, name)
-    result: ast.expr = value if number is None else value[number]
-    return result
+    value: ast.expr | list[ast.expr] = getattr(node, name)
+    return value if isinstance(value, ast.expr) else value[number or 0]
 
 
 def _graft(chance: random.Random, tree: ast.Module, other: ast.Module) -> None:
@@ -99,7 +98,8 @@ def _graft(chance: random.Random, tree: ast.Module, other: ast.Module) -> None:
             else:
                 getattr(node, name)[number] = expression
         case 3:
-            statements = chance.choice(_Parts(other).bodies or [[ast.Pass()]])
+            pieces: list[list[ast.stmt]] = _Parts(other).bodies or [[ast.Pass()]]
+            statements = chance.choice(pieces)
             body[place:place] = statements[: chance.randint(1, 4)]
         case 4:
             body[place:place] = body[: chance.randint(1, 3)]

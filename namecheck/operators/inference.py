@@ -84,9 +84,10 @@ def infer(
         mutations: dict[int | str, Any] = {}
         if "out" in kwargs:
             mutations["out"] = _forgotten(kwargs["out"])
-        if inplace and (args or kwargs):
-            place, mutated = _receiver(row, args, kwargs)
-            mutations[place] = _forgotten(mutated)
+        if inplace:
+            passed_as, mutated = _receiver(row, args, kwargs)
+            if passed_as != 0 or args:
+                mutations[passed_as] = _forgotten(mutated)
         return Inference(UNKNOWN, mutations, fits=False)
     except Contradiction as contradiction:
         if defaults is not None and is_of_attributes(contradiction.code):
@@ -221,7 +222,10 @@ def _apply(
     if isinstance(result, registry.Writes):
         return _with_effects(result, alternatives[bindings[0].overload][1], args)
     if call.inplace:
-        return _in_place(row, result, *_receiver(row, args, kwargs), native=native)
+        passed_as, mutated = _receiver(row, args, kwargs)
+        if passed_as == 0 and not args:  # it is not among what is known of the call
+            return Inference(UNKNOWN)
+        return _in_place(row, result, passed_as, mutated, native=native)
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.has_named(inputs))
@@ -321,7 +325,7 @@ def _receiver(
 
 
 def _in_place(
-    row: Operator, result: Any, place: int | str, mutated: Any, *, native: bool
+    row: Operator, result: Any, passed_as: int | str, mutated: Any, *, native: bool
 ) -> Inference:
     """The receiver of an in-place call, the `mutated` tensor, after the call.
 
@@ -331,16 +335,16 @@ def _in_place(
     if not isinstance(mutated, Tensor):
         mutated = Tensor()
     if row.inplace == "keeps":
-        return Inference(mutated, {place: mutated})
+        return Inference(mutated, {passed_as: mutated})
     if not isinstance(result, Tensor):
-        return Inference(UNKNOWN, {place: _forgotten(mutated)})
+        return Inference(UNKNOWN, {passed_as: _forgotten(mutated)})
     if row.inplace != "becomes":
         _check_shape(mutated.dims, result.dims, row.inplace)
         if native:
             result = replace(result, dims=dim_map.take_names(mutated.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, mutated.dims))
     result = attributes.written_to(mutated, result, moved=row.inplace == "becomes")
-    return Inference(result, {place: result})
+    return Inference(result, {passed_as: result})
 
 
 def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:
