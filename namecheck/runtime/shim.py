@@ -35,7 +35,7 @@ from namecheck.runtime.patching import (
 from namecheck.runtime.patching.sites import Site
 from namecheck.runtime.patching.targets import Target
 
-TESTED: Final = ((2, 11), (2, 13))
+TESTED: Final = ((2, 9), (2, 13))
 
 
 class InstallError(RuntimeError):
