@@ -269,7 +269,7 @@ def texts(text_or_list: str | Iterable[str]) -> tuple[str, ...]:
 
 def described() -> dict[str, str]:
     """The description of each column, by its name, in the order of the docstring of `Operator`."""
-    entries = re.split(r"\n +- (?=`)", Operator.__doc__ or "")[1:]
+    entries = re.split(r"\n *- (?=`)", Operator.__doc__ or "")[1:]
     paragraphs = (" ".join(entry.split("\n\n")[0].split()) for entry in entries)
     return {
         name.strip("`"): text for name, _, text in (each.partition(": ") for each in paragraphs)
