@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -255,7 +256,7 @@ def instructions(code: CodeType) -> Iterator[tuple[str, Position]]:
         ("x.q[0] *= x", "BINARY_OP"),
         ("y = -(x)", "UNARY_NEGATIVE"),
         ("y = ~x", "UNARY_INVERT"),
-        ("y = 'é', x[0, :]", "BINARY_SUBSCR"),
+        ("y = 'é', x[0, :]", "BINARY_SUBSCR" if sys.version_info < (3, 14) else "BINARY_OP"),
         ("y = x.T", "LOAD_ATTR"),
         ("y = x < x", "COMPARE_OP"),
         ("def f(x): return x * 'ö'.size\nf(x)", "BINARY_OP"),
