@@ -60,11 +60,18 @@ def _output(word: str) -> Output:
         raise Usage(f"--output: there is no format '{name}'{hint}")
     if file in ("-", "/dev/stdout"):
         return Output(formats.load(name), None)
-    if os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or "."):
-        raise Usage(f"--output: {file} is no file in an existing folder")
-    if os.path.realpath(file).endswith((".py", ".pyi")):
-        raise Usage(f"--output: {file} is a program, which a report would replace")
+    if reason := unfit(file):
+        raise Usage(f"--output: {reason}")
     return Output(formats.load(name), file)
+
+
+def unfit(file: str) -> str:
+    """Why no report is written to a file; an empty text if one may be."""
+    if os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or "."):
+        return f"{file} is no file in an existing folder"
+    if os.path.realpath(file).endswith((".py", ".pyi")):
+        return f"{file} is a program, which a report would replace"
+    return ""
 
 
 def show(

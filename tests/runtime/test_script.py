@@ -224,10 +224,17 @@ def test_a_record_is_not_lost_where_its_file_cannot_be_written(
 def test_a_record_for_nowhere_is_refused_before_the_program_runs(
     folder: Path, found: str, tmp_path: Path
 ) -> None:
-    for file in (tmp_path, tmp_path / "nowhere" / "record.json"):
+    program = tmp_path / "program.py"
+    program.write_text("x = 1\n")
+    for file, reason in (
+        (tmp_path, "is no file in an existing folder"),
+        (tmp_path / "nowhere" / "record.json", "is no file in an existing folder"),
+        (program, "is a program, which a report would replace"),
+    ):
         finished = run(folder, "--mode", "record", "--output-file", str(file), found)
-        error = f"namecheck: --output-file: {file} is no file in an existing folder\n"
+        error = f"namecheck: --output-file: {file} {reason}\n"
         assert (finished.returncode, finished.stdout, finished.stderr) == (2, "", error)
+    assert program.read_text() == "x = 1\n"
 
 
 def test_what_a_program_ends_with_is_written_as_json(folder: Path, found: str) -> None:

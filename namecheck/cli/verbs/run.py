@@ -60,6 +60,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if not words:
         complain("a script or a module to run is missing")
         return WRONG
+    from namecheck.cli.outputs import unfit
+
+    if arguments.output_file and (reason := unfit(arguments.output_file)):
+        complain(f"--output-file: {reason}")
+        return WRONG
     from namecheck.core.semantics import Semantics
 
     try:
@@ -68,10 +73,6 @@ def _run(arguments: argparse.Namespace) -> int:
         if error.name != "torch":
             raise
         complain("torch is not installed; `run` needs it")
-        return WRONG
-    file = arguments.output_file
-    if file and (os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or ".")):
-        complain(f"--output-file: {file} is no file in an existing folder")
         return WRONG
     program = Program(
         words[0],
