@@ -50,7 +50,7 @@ def as_text(statistics: Statistics, file_count: int, paint: Painter) -> Iterator
         for word, loss in worst:
             place = f"{visible(loss.filename)}:{loss.line}"
             yield f"  {loss.times:>{times}} x  {visible(word):<{longest}}  {place}"
-        yield paint("help", "Annotate the results there, or name them with refine_names.")
+        yield paint("help", "Annotate the results there.")
     yield from _limit_lines(statistics, paint)
 
 
