@@ -17,6 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A gate that was built on this machine is used only where a run asks for it: CONTRIBUTING.md.
 os.environ.setdefault("NAMECHECK_GATE", "off")
 
+# Tests start programs as a user does, who finds the modules beside a script.
+os.environ.pop("PYTHONSAFEPATH", None)
+
 # Drawn examples are sometimes rejected, and the machine may be busy.
 _PATIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
