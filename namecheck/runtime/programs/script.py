@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import io
+import multiprocessing
 import os
 import pkgutil
 import runpy
@@ -213,6 +214,9 @@ def _set_up_child_processes(program: Program) -> None:
         return {**original(name), "namecheck": ChildSetup(program)}
 
     spawn.get_preparation_data = get_preparation_data
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        # From Python 3.14 on the server would import the program, before any process is set up.
+        multiprocessing.set_forkserver_preload([])
 
 
 def _set_up(program: Program) -> None:
