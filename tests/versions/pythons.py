@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -69,10 +70,15 @@ def _environment(folder: Path, python: str) -> tuple[Environment, bool]:
 
 
 def interpreter(version: str) -> str | None:
-    """An interpreter of a version: the one that runs, one on the path, or one of pyenv."""
+    """An interpreter of a version: the one that runs, one of pyenv, or one on the path."""
     if version == f"3.{sys.version_info.minor}":
         return sys.executable
-    if path := shutil.which(f"python{version}"):
-        return path
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    return next(map(str, sorted(root.glob(f"versions/{version}.*/bin/python"))), None)
+    installed = [*map(str, sorted(root.glob(f"versions/{version}.*/bin/python")))]
+    on_path = shutil.which(f"python{version}")
+    return next(filter(_runs, [*installed, *([on_path] if on_path else [])]), None)
+
+
+def _runs(python: str) -> bool:
+    """Whether an interpreter runs: pyenv has shims of versions that are not chosen."""
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
