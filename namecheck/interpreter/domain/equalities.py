@@ -135,12 +135,6 @@ def met(parting: Equations | None, equations_met: Sequence[Equations | None]) ->
     return replace(base, possible=tuple(dict.fromkeys((*base.possible, *further)))[:_MOST])
 
 
-def are_possible(store: Store) -> bool:
-    """Whether there are equations that held on some of the paths that met before."""
-    equations = _kept(store)
-    return equations is not None and bool(equations.possible)
-
-
 def supposed(store: Store) -> Store | None:
     """A layer in which all equations hold that are possible; None where there are none."""
     equations = _kept(store)

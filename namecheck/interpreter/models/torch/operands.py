@@ -18,10 +18,11 @@ from namecheck.interpreter.domain.values import ListValue, Operand, Repeated, Tu
 from namecheck.interpreter.evaluation.findings import Site
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.observations import Begun
+from namecheck.operators import Operator
 
 
 class OperatorCall(NamedTuple):
-    """A call of an operator, whose row is `key`, with values.
+    """A call of an operator, whose row in the table is that of `key`, with values.
 
     `every` has all arguments, `operands` those that a finding may point at, each with its
     expression. A layer was `begun` by a call of its constructor.
@@ -29,6 +30,7 @@ class OperatorCall(NamedTuple):
 
     operator: str
     key: str
+    row: Operator | None
     args: Sequence[Value]
     keywords: Mapping[str, Value]
     every: Sequence[Value]

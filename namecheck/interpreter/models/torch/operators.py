@@ -120,8 +120,9 @@ class TorchOperators:
         key = operators.key_of(operator)
         interpreter.listeners.called(key, keyword_values, node)
         every = (*args, *keyword_values.values())
+        row = operators.row_of(key, interpreter.context.rows)
         operator_call = OperatorCall(
-            operator, key, args, keyword_values, every, node, store, frame, operands, begun
+            operator, key, row, args, keyword_values, every, node, store, frame, operands, begun
         )
         for value in every:
             if has_failed(value, store):
@@ -198,30 +199,33 @@ class TorchOperators:
 
     def _inputs(self, operator_call: OperatorCall) -> tuple[Inputs, Inputs | None, bool]:
         """The certain inputs, those with likely dims if there are any, and whether all is known."""
-        interpreter = self.interpreter
         args, keyword_values = operator_call.args, operator_call.keywords
-        key, store, frame = operator_call.key, operator_call.store, operator_call.frame
-        follow = interpreter.torch_devices.with_module_device
-        lowered = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
-        lowered_keywords = {
-            name: follow(value, self.lower(value, store), store, frame)
-            for name, value in keyword_values.items()
-        }
+        row, store = operator_call.row, operator_call.store
+        lowered_inputs = self._lowered(operator_call, store)
         if self._is_observed:
             from namecheck.interpreter.models import observed_sizes  # only where asked for
 
-            observed_sizes.fill(key, args, keyword_values, lowered, lowered_keywords, store)
-        lowered_inputs = Inputs(lowered, lowered_keywords)
-        if all(map(is_known, lowered)) and all(map(is_known, lowered_keywords.values())):
+            observed_sizes.fill(operator_call.key, args, keyword_values, *lowered_inputs, store)
+        if all(map(is_known, lowered_inputs.every)):
             return lowered_inputs, None, True
         from namecheck.interpreter.models import likelihood  # not where everything is known
 
-        row = operators.row_of(key, interpreter.context.rows)
         rule = None if row is None else row.names
         likely_inputs = likelihood.likely(rule, lowered_inputs, args, keyword_values, store)
         if likely_inputs is None and self._is_observed:
             likely_inputs = observed_sizes.with_likely_matrix(row, lowered_inputs)
         return likelihood.certain(lowered_inputs), likely_inputs, False
+
+    def _lowered(self, operator_call: OperatorCall, store: Store) -> Inputs:
+        """The arguments as `infer` takes them, with what a store has of them."""
+        follow, frame = self.interpreter.torch_devices.with_module_device, operator_call.frame
+        return Inputs(
+            [follow(arg, self.lower(arg, store), store, frame) for arg in operator_call.args],
+            {
+                name: follow(value, self.lower(value, store), store, frame)
+                for name, value in operator_call.keywords.items()
+            },
+        )
 
     def _refused(
         self,
@@ -268,13 +272,12 @@ class TorchOperators:
             )
             if filled is not None and self._infer(operator, filled, defaults).contradiction is None:
                 return False
-        if equalities.are_possible(store):
-            from namecheck.interpreter.models import possible_sizes  # rarely needed
+        supposed = equalities.supposed(store)
+        if supposed is not None:
+            from namecheck.interpreter.models import likelihood  # not where everything is known
 
-            supposed = possible_sizes.lowered(
-                self.interpreter, operator_call.args, operator_call.keywords, store, frame
-            )
-            if self._infer(operator, supposed, defaults).contradiction is None:
+            equal_inputs = likelihood.certain(self._lowered(operator_call, supposed))
+            if self._infer(operator, equal_inputs, defaults).contradiction is None:
                 return False
         if not self._is_observed:
             return True
@@ -287,13 +290,14 @@ class TorchOperators:
 
     def _learn(self, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
         """Learn the sizes that operands have because nothing contradicts the call."""
-        key, store = operator_call.key, operator_call.store
+        store = operator_call.store
         if self._is_observed:
             from namecheck.interpreter.models import observed_sizes
 
-            row = operators.row_of(key, self.interpreter.context.rows)
-            observed_sizes.learn_features(row, *lowered_inputs, operator_call.begun, store)
-        if key.startswith("einops."):
+            observed_sizes.learn_features(
+                operator_call.row, *lowered_inputs, operator_call.begun, store
+            )
+        if operator_call.key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 
             single_dims.learn(lowered_inputs.args, store)
@@ -318,7 +322,7 @@ class TorchOperators:
     def _heard(self, operator_call: OperatorCall, lowered_inputs: Inputs, result: Value) -> Value:
         """A result after the lints have heard of the call."""
         interpreter = self.interpreter
-        row = operators.row_of(operator_call.key, interpreter.context.rows)
+        row = operator_call.row
         applied = Applied(
             operator_call.key,
             row.flow or None if row else None,
