@@ -76,9 +76,7 @@ def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
     result = unify(left, right, action)
     reach = _reach(left, right)
     for offset in range(1, reach + 1):
-        a, b = left.from_right(offset), right.from_right(offset)
-        if a is None or b is None or not _are_mirrored(a, b, left, right):
-            _check_size(a, b, offset, reach)
+        _check_size(left, right, offset, reach)
     return result
 
 
@@ -201,24 +199,27 @@ def _alignment_help(left: Dims, right: Dims) -> str:
     )
 
 
-def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
+def _check_size(left: Dims, right: Dims, offset: int, rank: int) -> None:
+    a, b = left.from_right(offset), right.from_right(offset)
     if a is None or b is None or 1 in (a.size, b.size):
         return
-    if agree(a.size, b.size) is Answer.NO:
+    differ = agree(a.size, b.size) is Answer.NO
+    if not (differ or are_apart(a.size, b.size)) or _are_mirrored(a, b, left, right):
+        return
+    if differ:
         raise Contradiction(
             "NC201",
             f"The size of tensor a ({a.size}) must match the size of tensor b ({b.size}) "
             f"at non-singleton dimension {rank - offset}",
             help="Only dims of equal size, or of size 1, can be broadcast together.",
         )
-    if are_apart(a.size, b.size):
-        raise Contradiction(
-            "NC101",
-            f"A dim of size {a.size} is broadcast with a dim of size {b.size}, at dimension "
-            f"{rank - offset}: it is right only if {a.size} = {b.size}.",
-            names=naming.words((a.name, b.name)),
-            help="Transpose one of the operands, or put a dim of size 1 where it has none.",
-        )
+    raise Contradiction(
+        "NC101",
+        f"A dim of size {a.size} is broadcast with a dim of size {b.size}, at dimension "
+        f"{rank - offset}: it is right only if {a.size} = {b.size}.",
+        names=naming.words((a.name, b.name)),
+        help="Transpose one of the operands, or put a dim of size 1 where it has none.",
+    )
 
 
 def check_one(
