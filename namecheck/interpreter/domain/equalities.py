@@ -182,17 +182,15 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
 
     A number other than 1 is no solution: it does not relate two axes, while 1 allows broadcasting.
     """
+    match left_size - right_size:
+        case Expression(((((str(one_word)),), 1), (((str(other_word)),), -1))):
+            left_size, right_size = symbol(one_word), symbol(other_word)
     substitution: dict[str, Known] = {}
     for one, other in ((left_size, right_size), (right_size, left_size)):
         name = min(symbols(one), default="")
         relates = isinstance(other, Expression) or other == 1
         if relates and one == symbol(name) and name not in symbols(other):
             substitution[name] = other
-    match left_size - right_size:
-        case Expression(((((str(one_word)),), 1), (((str(other_word)),), -1))) if not substitution:
-            substitution[one_word] = symbol(other_word)
-        case Expression(((((str(one_word)),), -1), (((str(other_word)),), 1))) if not substitution:
-            substitution[one_word] = symbol(other_word)
     # The order of the sides in the program must not matter. Of a number and a dim the dim stays.
     return max(
         substitution.items(), key=lambda pair: (naming.is_number(pair[0]), pair[0]), default=None
