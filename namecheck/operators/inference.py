@@ -84,10 +84,9 @@ def infer(
         mutations: dict[int | str, Any] = {}
         if "out" in kwargs:
             mutations["out"] = _forgotten(kwargs["out"])
-        if inplace:
-            passed_as, mutated = _receiver(row, args, kwargs)
-            if passed_as != 0 or args:
-                mutations[passed_as] = _forgotten(mutated)
+        if inplace and (receiver := _receiver(row, args, kwargs)):
+            passed_as, mutated = receiver
+            mutations[passed_as] = _forgotten(mutated)
         return Inference(UNKNOWN, mutations, fits=False)
     except Contradiction as contradiction:
         if defaults is not None and is_of_attributes(contradiction.code):
@@ -185,6 +184,8 @@ def _apply(
     settings, args, keywords = _settings(row, call, args, keywords)
     if call.inplace and not (row.key.endswith("_") or {*row.forms} & {*"ij"}):
         raise signatures.Unbound
+    receiver = _receiver(row, args, kwargs) if call.inplace else None
+    target = receiver[1] if receiver else UNKNOWN if call.inplace else out
     alternatives = row.alternatives("i" if call.inplace else call.form) or (
         (0, signatures.of(rule)),
     )
@@ -212,7 +213,6 @@ def _apply(
             answer = _wrap(registry.called(rule, arguments))
             if native:
                 row.refuse_natively({**arguments, "result": answer}, rule_accepts=True)
-            target = _receiver(row, args, kwargs)[1] if call.inplace else out
             answers.append(
                 attributes.attributed(answer, row.effects(overload), arguments, defaults, target)
             )
@@ -222,10 +222,7 @@ def _apply(
     if isinstance(result, registry.Writes):
         return _with_effects(result, alternatives[bindings[0].overload][1], args)
     if call.inplace:
-        passed_as, mutated = _receiver(row, args, kwargs)
-        if passed_as == 0 and not args:  # it is not among what is known of the call
-            return Inference(UNKNOWN)
-        return _in_place(row, result, passed_as, mutated, native=native)
+        return _in_place(row, result, *receiver, native=native) if receiver else Inference(UNKNOWN)
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.has_named(inputs))
@@ -312,8 +309,12 @@ def _wrap(answer: Any) -> Any:
 
 def _receiver(
     row: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[int | str, Any]:
-    """The argument that an in-place call writes to: its first, which may be passed by keyword."""
+) -> tuple[int | str, Any] | None:
+    """The argument that an in-place call writes to, and how it is passed.
+
+    It is the first argument, which may be passed by keyword. None where it is not among what is
+    known of the call.
+    """
     if args:
         return 0, args[0]
     signature = row.signatures[0] if row.signatures else ()
@@ -321,7 +322,7 @@ def _receiver(
     for keyword, parameter in by_keyword.items():
         if parameter is signature[0]:
             return keyword, kwargs[keyword]
-    return 0, UNKNOWN
+    return None
 
 
 def _in_place(
