@@ -24,7 +24,7 @@ from namecheck.core.findings import Facts, Place
 from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup, equalities
+from namecheck.interpreter.domain import class_lookup
 from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
@@ -49,7 +49,6 @@ from namecheck.interpreter.evaluation import axis_bindings, declared_choices
 from namecheck.interpreter.evaluation.annotation_files import AnnotationFiles
 from namecheck.interpreter.evaluation.declared import Annotations, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
-from namecheck.interpreter.evaluation.declared_choices import fits
 from namecheck.interpreter.evaluation.declared_values import DeclaredValues, LocatedAnnotation
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -87,15 +86,14 @@ class Declarations:
         try:
             bindings = self._met(signature, values, environment, store, function.name)
         except Contradiction as contradiction:
-            supposed = equalities.supposed(store)
             if call.node is function.node:
                 return False
             caller = call.frame.environment
             if declared_choices.is_undecided(
                 self.of(caller).signature(caller.scope), call.store, call.frame
-            ) or (
-                supposed is not None
-                and fits(lambda: self._met(signature, values, environment, supposed, function.name))
+            ) or declared_choices.may_fit(
+                lambda supposed: self._met(signature, values, environment, supposed, function.name),
+                store,
             ):
                 self.interpreter.progress.unknowns += 1
             else:
@@ -255,9 +253,8 @@ class Declarations:
         try:
             check(store)
         except Contradiction as contradiction:
-            supposed = equalities.supposed(store)
-            if (supposed is not None and fits(lambda: check(supposed))) or (
-                declared_choices.is_undecided(signature, store, frame, value)
+            if declared_choices.may_fit(check, store) or declared_choices.is_undecided(
+                signature, store, frame, value
             ):
                 self.interpreter.progress.unknowns += 1
                 return

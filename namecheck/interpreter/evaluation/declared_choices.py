@@ -13,6 +13,7 @@ from functools import partial
 from namecheck.annotations.declarations import Declared, has_several_shapes
 from namecheck.core.dataclasses import replace
 from namecheck.core.names import Contradiction
+from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import NO_TAGS, OF_SEVERAL_SHAPES, tag_of, with_tag
@@ -61,6 +62,12 @@ def fitting(union: Union, check: Callable[[Value], None]) -> Value:
     if len(choices) in (0, len(union.alternatives)):
         return union
     return choices[0].value if len(choices) == 1 else Union(choices)
+
+
+def may_fit(check: Callable[[Store], object], store: Store) -> bool:
+    """Whether a check finds no contradiction under the equations that are possible here."""
+    supposed = equalities.supposed(store)
+    return supposed is not None and fits(partial(check, supposed))
 
 
 def fits(check: Callable[[], object]) -> bool:
