@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,8 @@ os.environ.setdefault("NAMECHECK_GATE", "off")
 
 # Tests start programs as a user does, who finds the modules beside a script.
 os.environ.pop("PYTHONSAFEPATH", None)
+# They start hundreds of processes, each of which would compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Drawn examples are sometimes rejected, and the machine may be busy.
 _PATIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -53,12 +56,14 @@ QUICK: Final = {
 FIRST: Final = ("house/test_style.py", "mypy_plugin", "runtime", "interpreter")
 
 
+@cache
 def place_of(path: Path) -> int:
     """The place of a file among those that run first; behind them for all others."""
     inside = path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
     return next((n for n, place in enumerate(FIRST) if inside.startswith(place)), len(FIRST))
 
 
+@cache
 def share_of(path: Path) -> int:
     """One of this many tests of a file is quick; 0 where none is."""
     inside = path.relative_to(TESTS)

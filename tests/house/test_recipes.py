@@ -31,8 +31,7 @@ PRINTED: Final = re.compile(r"The first command prints[^\n]*:\n\n```text\n(.*?)`
 def test_a_recipe_does_what_it_says(recipe: str, tmp_path: Path) -> None:
     section = RECIPES[recipe]
     for folder in ("namecheck", "tests", "docs"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     os.symlink(ROOT / "fixtures", tmp_path / "fixtures")
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
