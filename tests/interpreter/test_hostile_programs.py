@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
 
 from namecheck.core import syntax
 from namecheck.interpreter.workspace import analysis
+from namecheck.project.file_check import Checker
+from namecheck.project.settings import Settings
 from tests import fuzz, hostile_random
 
 LINES = """
@@ -107,3 +110,13 @@ def f0(a, b, c, d, e):
 
 def test_a_picked_list_is_read_under_other_layers() -> None:
     assert fuzz.fault(CAUGHT_UP) == ""
+
+
+@pytest.mark.parametrize("chain", ["a.b", "a()", "a[0]", "a+1"])
+def test_a_chain_without_end_is_too_deep_for_python_or_for_the_analysis(chain: str) -> None:
+    """Python 3.14 parses a chain of any length; then its statement alone is not judged."""
+    text = f"A.sum('K')\n{chain[0]}{chain[1:] * 10_000}\nA.sum('L')\n"
+    data = f"import torch\nA = torch.zeros(2, names=('N',))\n{text}".encode()
+    outcome = Checker().text(data, "hostile.py", Settings(), parses=True, leads=True)
+    expected = ["NC004"] if sys.version_info < (3, 14) else ["NC103", "NC091", "NC103"]
+    assert [finding.code for finding in outcome.findings] == expected

@@ -64,10 +64,10 @@ def fitting(union: Union, check: Callable[[Value], None]) -> Value:
     return choices[0].value if len(choices) == 1 else Union(choices)
 
 
-def may_fit(check: Callable[[Store], object], store: Store) -> bool:
+def may_fit(check_in: Callable[[Store], object], store: Store) -> bool:
     """Whether a check finds no contradiction under the equations that are possible here."""
     supposed = equalities.supposed(store)
-    return supposed is not None and fits(partial(check, supposed))
+    return supposed is not None and fits(partial(check_in, supposed))
 
 
 def fits(check: Callable[[], object]) -> bool:
