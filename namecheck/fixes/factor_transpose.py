@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from namecheck.core.findings import Finding
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
-from namecheck.fixes.shared.transposition import PRODUCTS, transposed
+from namecheck.fixes.shared.transposition import is_product, transposed
 
 
 @fix(
@@ -89,12 +89,34 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
                 return x @ weight
             """,
         ),
+        Example(
+            """
+            from typing import Annotated
+
+            import torch
+            from torch import Tensor
+
+
+            def project(x: Annotated[Tensor, "n d"], weight: Annotated[Tensor, "k d"]) -> Tensor:
+                return torch.einsum("nd,dk->nk", x, weight)
+            """,
+            """
+            from typing import Annotated
+
+            import torch
+            from torch import Tensor
+
+
+            def project(x: Annotated[Tensor, "n d"], weight: Annotated[Tensor, "k d"]) -> Tensor:
+                return torch.einsum("nd,dk->nk", x, weight.mT)
+            """,
+        ),
     ),
 )
 def transpose_factor(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Transposes the factor of a product whose other matrix dim is the one to contract."""
     facts = finding.facts
-    if facts is None or facts.operator not in PRODUCTS or len(facts.operands) != 2:
+    if facts is None or not is_product(facts, site):
         return
     first, second = facts.operands
     if (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from namecheck.core.findings import Finding
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
-from namecheck.fixes.shared.transposition import PRODUCTS, transposed
+from namecheck.fixes.shared.transposition import is_product, transposed
 
 
 @fix(
@@ -46,7 +46,7 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
 def transpose_summand(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Transposes the second of two operands that have the same last two dims in another order."""
     facts = finding.facts
-    if facts is None or facts.operator in PRODUCTS or len(facts.operands) != 2:
+    if facts is None or len(facts.operands) != 2 or is_product(facts, site):
         return
     first, second = facts.operands
     if not first.names or second.names is None or len(second.names) < 2 or second.labelled:

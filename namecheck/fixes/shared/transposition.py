@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Final
 
-from namecheck.core.findings import Edit, OperandFacts
+from namecheck.core.findings import Edit, Facts, OperandFacts
 from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Proposal
 
-PRODUCTS: Final = frozenset({"matmul", "mm", "bmm"})
+
+def is_product(facts: Facts, site: Site) -> bool:
+    """Whether a finding is about the contraction of two tensors."""
+    row = site.row(facts.operator)
+    return row is not None and row.flow == "contracts" and len(facts.operands) == 2
 
 
 def transposed(own: OperandFacts, site: Site) -> Iterator[Proposal]:
