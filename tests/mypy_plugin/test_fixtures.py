@@ -1,7 +1,7 @@
 """For many fixture programs at once mypy reports exactly the findings of ``namecheck check``.
 
-Every day these are a third of the pairs of programs; with ``NAMECHECK_ALL_FILES=1`` in the environment
-all of them.
+Every day these are a third of the pairs of programs, all of them with
+``NAMECHECK_ALL_FILES=1`` in the environment.
 """
 
 from __future__ import annotations
