@@ -45,6 +45,21 @@ def entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Entry]:
         os.chmod(above, 0o700)
 
 
+def test_every_file_of_the_source_is_compiled() -> None:
+    folder = Path(cache.__file__).with_name("source")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(cache.PARTS)
+
+
+def test_the_compiler_names_the_file_of_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = cache.source()
+    monkeypatch.setattr(cache, "source", lambda: whole.replace(b"Recent *recent", b"Recent recent"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(CannotBuild, match=r"memos\.c:\d+"):
+        compiler.build()
+
+
 def test_only_the_folder_of_gates_is_written(folder: Path, entry: Entry) -> None:
     files = sorted(str(path) for path in folder.rglob("*") if path.is_file())
     assert files == sorted((entry.library, entry.record))

@@ -22,7 +22,18 @@ import torch
 
 from namecheck.core import regular_files
 
-_SOURCE: Final = Path(__file__).with_name("gate.c")
+_SOURCE: Final = Path(__file__).with_name("source")
+# The files of the source, in the order in which they are compiled as one.
+PARTS: Final = (
+    "structure.c",
+    "names.c",
+    "memos.c",
+    "originals.c",
+    "general_calls.c",
+    "positional_calls.c",
+    "indexing.c",
+    "type.c",
+)
 MODULE: Final = "namecheck_gate"
 # Beside the source, what is compiled depends on these.
 OPTIONS: Final = ("-O2", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-shared")
@@ -103,11 +114,19 @@ def digest() -> str:
 
 
 def source() -> bytes:
-    """What is compiled: a file of namecheck itself; raises `Unusable` if it is missing."""
+    """What is compiled: files of namecheck itself; raises `Unusable` if one is missing.
+
+    Each begins with a line that tells the compiler the name of the file, for its messages.
+    """
+    return b"".join(f'#line 1 "{part}"\n'.encode() + _part(part) for part in PARTS)
+
+
+def _part(name: str) -> bytes:
+    path = str(_SOURCE / name)
     try:
-        return regular_files.contents(str(_SOURCE), _LARGEST)
+        return regular_files.contents(path, _LARGEST)
     except OSError as error:
-        raise Unusable(f"{_SOURCE}: {regular_files.reason_of(error)}") from None
+        raise Unusable(f"{path}: {regular_files.reason_of(error)}") from None
 
 
 def record_of(library: bytes) -> bytes:

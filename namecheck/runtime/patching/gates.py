@@ -1,6 +1,6 @@
 """Puts a compiled gate in front of a wrapper, where one was built and loaded.
 
-A gate (`namecheck/runtime/gate/gate.c`) makes the calls that need no decision, and passes all
+A gate (`namecheck/runtime/gate/source/`) makes the calls that need no decision, and passes all
 others to the wrapper; so each branch of it repeats one of `wrappers` or `wrapper_source`.
 """
 
@@ -21,7 +21,7 @@ REFUSALS: Final = (TypeError, RuntimeError)
 
 
 class Style(IntEnum):
-    """Which wrapper a gate repeats; the numbers are those of gate.c."""
+    """Which wrapper a gate repeats; the numbers are those of structure.c."""
 
     EXACT = 0
     GENERAL = 1
@@ -71,7 +71,7 @@ def in_front(
     return gate
 
 
-_MOST: Final = 32  # parameters in all, as in gate.c
+_MOST: Final = 32  # parameters in all, as in structure.c
 
 
 def _refusing(site: Site) -> Callable[..., Any]:
