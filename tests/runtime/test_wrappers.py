@@ -198,3 +198,47 @@ def test_what_stands_in_for_a_function_is_pickled_by_its_name() -> None:
     assert len(replaced) > 1000
     lost = [function for function in replaced if pickle.loads(pickle.dumps(function)) != function]
     assert lost == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.unflatten(0, (1, -1)),
+        lambda x: x.rename(None),
+        lambda x: x.refine_names(...),
+        lambda x: x.rename(None).unflatten(-1, [2, 1]).transpose(0, 1),
+    ],
+)
+def test_a_result_without_names_is_as_any_unnamed_tensor(call: Any) -> None:
+    for _ in range(3):  # learned, from the memo, and from a recent look-up
+        assert vars(call(torch.zeros(2, 2))) == {}
+
+
+def test_an_argument_without_names_loses_the_attribute_of_its_names() -> None:
+    for _ in range(3):
+        x = named("N", "C")
+        x.rename_(None)
+        assert x.names == (None, None)
+        assert (x + torch.zeros(2, 2)).names == (None, None)
+
+
+def test_rename_costs_the_backward_pass_no_reshaping() -> None:
+    x = torch.zeros(2, 3, requires_grad=True)
+    for _ in range(3):
+        renamed = (x * 2).rename("N", "C")  # type: ignore[attr-defined]
+        assert "Alias" in type(renamed.grad_fn).__name__
+    renamed.rename(None).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_flatten_and_unflatten_from_the_memo() -> None:
+    for size in (2, 3):
+        x = named("N", "C", size=size)
+        for _ in range(2):
+            sizes = (("A", size), ("B", 1))
+            split = x.unflatten("C", sizes)
+            assert (split.names, split.shape) == (("N", "A", "B"), (size, size, 1))
+            flat = split.flatten(["N", "A"], "M")
+            assert (flat.names, flat.shape) == (("M", "B"), (size * size, 1))
+            assert split.flatten("A", "B", "C").names == ("N", "C")

@@ -8,7 +8,7 @@ The names of a tensor are the plain attribute ``_names``: a tuple with a label, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
@@ -118,16 +118,29 @@ def set_names(tensor: torch.Tensor, names: Names | None) -> None:
 class _Originals:
     """torch's functions, read before they are patched."""
 
+    subscript: Any = torch.Tensor.__getitem__
     view_as: Any = torch.Tensor.view_as
     clone: Any = torch.Tensor.clone
     detach: Any = torch.Tensor.detach
 
 
+def subscript() -> Callable[..., torch.Tensor]:
+    """torch's own function of ``tensor[index]``, which makes an alias by an Ellipsis."""
+    return cast("Callable[..., torch.Tensor]", _Originals.subscript)
+
+
 def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
     """Another tensor with the same data, as native ``rename`` returns it.
 
-    torch has no view of a sparse or nested tensor: it is copied if it requires a gradient.
+    torch has no view of a sparse or jagged tensor: it is copied if it requires a gradient.
     """
+    if tensor.__class__ is torch.Tensor or tensor.__class__ is torch.nn.Parameter:
+        try:  # as an index, an Ellipsis is `aten::alias`: its backward pass hands on the gradient
+            plain: torch.Tensor = _Originals.subscript(tensor, ...)
+        except RuntimeError:
+            pass
+        else:
+            return plain
     if tensor.layout is torch.strided and not tensor.is_nested:
         return cast(torch.Tensor, _Originals.view_as(tensor, tensor))
     copied = _Originals.clone if tensor.requires_grad else _Originals.detach
@@ -224,6 +237,12 @@ def alias_if_renamed(tensor: torch.Tensor, answer: Any) -> torch.Tensor:
     names = inferred_names(answer, tensor.dim())
     present = names_of(tensor) or (None,) * tensor.dim()
     return tensor if names == present else alias(tensor)
+
+
+def put_names(result: Any, names: Names | None) -> None:
+    """Set the remembered names of a result; without names it needs no attribute."""
+    if names is not None or result._names is not None:
+        result._names = names
 
 
 def inferred_names(answer: Any, rank: int) -> Names:

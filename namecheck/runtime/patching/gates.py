@@ -40,7 +40,8 @@ def in_front(
 ) -> Callable[..., Any]:
     """The gate of a wrapper; the wrapper itself where no gate was built.
 
-    `shape` and `swift` are those of an exact wrapper; `takes_names` marks a factory.
+    `shape` and `swift` are those of an exact wrapper; `swift` of a namer makes an alias by an
+    Ellipsis. `takes_names` marks a factory.
     """
     gate_type = loading.present()
     if gate_type is None:
@@ -53,7 +54,7 @@ def in_front(
         wrapper=wrapper,
         original=site.original,
         swift=swift or site.original,
-        run=site.target.move or site.original,
+        run=site.remembered,
         refused=_refusing(site),
         tensor=torch.Tensor,
         parameter=torch.nn.Parameter,

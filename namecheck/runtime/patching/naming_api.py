@@ -76,23 +76,35 @@ def align_tensors(*args: Any) -> tuple[Tensor, ...]:
     return tuple(align_to(tensor, *visible_names(longest)) for tensor in tensors)
 
 
-def flatten(input: Tensor, start_dim: Any = 0, end_dim: int = -1, **kwargs: Any) -> Tensor:
-    """``flatten`` of the dims from `start_dim` to `end_dim`, or of a sequence, the `dims`."""
+def flattened_dims(
+    input: Tensor, start_dim: Any = 0, end_dim: int = -1, **kwargs: Any
+) -> tuple[int, int]:
+    """The first and the last of the dims that a call of ``flatten`` merges."""
     listed = start_dim if isinstance(start_dim, (list, tuple)) else kwargs.get("dims", ())
-    if listed:
-        start_dim, end_dim = listed[0], listed[-1]
-    return cast(Tensor, _Originals.flatten(input, start_dim, end_dim))
+    return (listed[0], listed[-1]) if listed else (start_dim, end_dim)
 
 
-def unflatten(input: Tensor, dim: DimArgument, sizes: Any, *_: Any, **__: Any) -> Tensor:
-    """``unflatten`` into sizes, or into pairs of a name and a size."""
+def flatten(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``flatten`` of the dims from `start_dim` to `end_dim`, or of a sequence, the `dims`."""
+    return cast(Tensor, _Originals.flatten(input, *flattened_dims(input, *args, **kwargs)))
+
+
+def unflattened_dim(
+    input: Tensor, dim: DimArgument, sizes: Any, *_: Any, **__: Any
+) -> tuple[int, Any]:
+    """The index of the dim that a call of ``unflatten`` splits, and the sizes."""
     # To ask whether something is a Mapping is slow.
     is_sequence = sizes.__class__ in (tuple, list)
     pairs = list(sizes.items()) if not is_sequence and isinstance(sizes, Mapping) else sizes
     if pairs and isinstance(pairs[0], (tuple, list)):
         pairs = [size for _, size in pairs]
     index = argument_translation.index_of(dim, input) if isinstance(dim, str) else dim
-    return cast(Tensor, _Originals.unflatten(input, index, pairs))
+    return index, pairs
+
+
+def unflatten(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``unflatten`` into sizes, or into pairs of a name and a size."""
+    return cast(Tensor, _Originals.unflatten(input, *unflattened_dim(input, *args, **kwargs)))
 
 
 def accepting_pairs(original: Callable[..., None]) -> Callable[..., None]:
@@ -124,6 +136,11 @@ MOVES: Final[Mapping[str, Callable[..., Any]]] = {
     "unflatten": unflatten,
 }
 
+_SETTLED: Final[Mapping[str, Callable[..., tuple[Any, ...]]]] = {
+    "flatten": flattened_dims,
+    "unflatten": unflattened_dim,
+}
+
 
 def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
     """The functions and methods of the naming API, each with the function that moves its data."""
@@ -140,6 +157,7 @@ def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
                 form,
                 getattr(owner, key, move),
                 move=move,
+                settle=_SETTLED.get(key),
                 by_name=move is not flatten,
                 moves=move not in (tensor_names.alias, itself),
             )

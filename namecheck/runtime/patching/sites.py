@@ -92,6 +92,12 @@ class Site:
         self.original = self.target.original
         self.names_result = targets.names_result(self.target.row)
 
+    @property
+    def remembered(self) -> Callable[..., Any]:
+        """What runs a call that the general memo has, with the arguments of the entry."""
+        settled = self.target.settle is not None
+        return self.original if settled else self.target.move or self.original
+
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call that may involve names."""
         if overriding_classes.any_overriding((*args, *kwargs.values())):
@@ -133,7 +139,7 @@ class Site:
                 run = self.target.move or self.original
                 result = run(*(passed.get(index, arg) for index, arg in enumerate(args)))
                 if not is_query:
-                    result._names = result_names
+                    tensor_names.put_names(result, result_names)
                 return result
         plan = self._plan_or_raise(args, {})
         result = self.perform(plan, args, {})
@@ -170,8 +176,8 @@ class Site:
         if entry is not None and tensor_names.has_rank_of_names(args[0]):
             changed, result_names = entry
             positional, keywords = changed or (args[1:], kwargs)
-            result = (self.target.move or self.original)(args[0], *positional, **keywords)
-            result._names = result_names
+            result = self.remembered(args[0], *positional, **keywords)
+            tensor_names.put_names(result, result_names)
             return result
         plan = self._plan_or_raise(args, kwargs)
         result = self.perform(plan, args, kwargs)
@@ -189,6 +195,9 @@ class Site:
         if plan.changes:
             positional, keywords = plan.changes.apply(args, kwargs)
             changed = tuple(map(_copied, positional[1:])), keywords
+        if self.target.settle is not None:
+            positional, keywords = changed or (args[1:], kwargs)
+            changed = self.target.settle(args[0], *positional, **keywords), {}
         with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
             result_names = getattr(result, tensor_names.ATTRIBUTE, None)
             self._remember_call(self.general_memo, (key,), (changed, result_names))
@@ -455,7 +464,8 @@ class Site:
 def _settled_names(inference: Inference) -> Names | None:
     answer = inference.result
     if isinstance(answer, Tensor) and answer.dims.complete and not inference.after:
-        return tensor_names.lower(answer.dims.names)
+        names = tensor_names.lower(answer.dims.names)
+        return None if all(name is None for name in names) else names
     return None
 
 

@@ -44,8 +44,9 @@ class Target:
 
     `special` marks a special method of Python, `unary` one with a single operand, `reflected` one
     whose receiver is the right operand. `move` is our function that replaces the original for
-    named tensors. `by_name` is True if it accepts names as they are, `moves` if it moves dims and
-    so cannot run with wrong names.
+    named tensors. `settle` computes from a call the arguments after the first with which the
+    original does the same. `by_name` is True if `move` accepts names as they are, `moves` if it
+    moves dims and so cannot run with wrong names.
     """
 
     owner: Any
@@ -58,6 +59,7 @@ class Target:
     special: bool = False
     unary: bool = False
     move: Callable[..., Any] | None = None
+    settle: Callable[..., tuple[Any, ...]] | None = None
     by_name: bool = False
     moves: bool = False
 

@@ -109,6 +109,13 @@ def write(shape: Shape) -> str:
     return "\n".join([*lines, *_path(shape, [], 1)]) + "\n"
 
 
+# A result without names needs no attribute, unless it is an argument that has names.
+_NAMING: Final = (
+    "if _names is not None or _result._names is not None:",
+    "    _result._names = _names",
+)
+
+
 def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
     """The lines for a call with these arguments: without names, from the memo, or to learn."""
     head = shape.names[0]
@@ -166,7 +173,7 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
         f"    return learn(({', '.join(key)},), ({passed},), {_indices(passed_names, values)})",
         f"_result = {_run(shape, [head, *arguments])}",
         *(["if _result is NotImplemented: return _result"] if shape.strict else []),
-        *(["_result._names = _names"] if shape.names_result else []),
+        *(_NAMING if shape.names_result else []),
         "return _result",
     ]
     return ["    " * depth + line for line in lines]

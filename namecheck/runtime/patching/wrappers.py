@@ -19,6 +19,7 @@ from typing import Any, Final
 import torch
 
 from namecheck.effects.words import Parameter, Signature
+from namecheck.runtime.core import tensor_names
 from namecheck.runtime.patching import gates, targets, wrapper_source
 from namecheck.runtime.patching.gates import REFUSALS, Style
 from namecheck.runtime.patching.sites import NAMING, Site
@@ -55,7 +56,7 @@ def make_recorder(site: Site) -> Callable[..., Any]:
 def make_namer(site: Site) -> Callable[..., Any]:
     """The wrapper of a method of the naming API, which names unnamed tensors too."""
     call, learn, memo = site.call, site.learn_general, site.general_memo
-    run = site.target.move or site.original
+    run = site.remembered
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not args or not isinstance(args[0], torch.Tensor):
@@ -64,16 +65,21 @@ def make_namer(site: Site) -> Callable[..., Any]:
         names = tensor._names  # type: ignore[attr-defined]
         key = tensor.ndim if names is None else names
         try:
-            _, result_names = memo[key, args[1:], tuple(kwargs.items())]
+            changed, result_names = memo[key, args[1:], tuple(kwargs.items())]
         except (KeyError, TypeError):
-            result_names = MISSING
+            changed = result_names = MISSING
         if result_names is MISSING or (names is not None and tensor.ndim != len(names)):
             return learn(args, kwargs)
-        result = run(*args, **kwargs)
-        result._names = result_names
+        positional, keywords = changed or (args[1:], kwargs)
+        result = run(tensor, *positional, **keywords)
+        if result_names is not None or result._names is not None:
+            result._names = result_names
         return result
 
-    return _standing(gates.in_front(site, _resembling(wrapper, site), Style.NAMER), site)
+    swift = tensor_names.subscript() if site.target.move is tensor_names.alias else None
+    return _standing(
+        gates.in_front(site, _resembling(wrapper, site), Style.NAMER, swift=swift), site
+    )
 
 
 def _resembling(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
@@ -129,7 +135,7 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
         site.handle_refusal,
         site.learn_general,
     )
-    run = site.target.move or original
+    run = site.remembered
     memo = site.general_memo
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -145,7 +151,8 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
                 result = run(*args, **kwargs)
             else:
                 result = run(args[0], *changed[0], **changed[1])
-            result._names = result_names
+            if result_names is not None or result._names is not None:
+                result._names = result_names
             return result
         if carries_names(args) or (kwargs and carries_names(kwargs.values())):
             return call(args, kwargs)
@@ -183,7 +190,8 @@ def _indexer(site: Site) -> Callable[..., Any]:
                 return learn((names, kind), (self, index), ())
             return call((self, index), {})
         result = original(self, index)
-        result._names = result_names
+        if result_names is not None or result._names is not None:
+            result._names = result_names
         return result
 
     return wrapper

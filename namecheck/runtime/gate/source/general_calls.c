@@ -28,9 +28,32 @@ run_changed(Gate *gate, PyObject *const *args, Py_ssize_t nargs, PyObject *keywo
     return result;
 }
 
+/* The parts of a call by whose identity it may be recent; returns their number, 0 if they are too
+   many, or if one is a list, which may have changed. */
+static Py_ssize_t
+parts_of(PyObject *first, PyObject *const *args, Py_ssize_t nargs, PyObject *keywords,
+         PyObject **parts)
+{
+    Py_ssize_t count = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords), length = 0;
+    if (nargs + count + (count != 0) > PARTS) {
+        return 0;
+    }
+    parts[length++] = first;
+    for (Py_ssize_t i = 1; i < nargs + count; i++) {
+        if (PyList_CheckExact(args[i])) {
+            return 0;
+        }
+        parts[length++] = args[i];
+    }
+    if (count != 0) {
+        parts[length++] = keywords;
+    }
+    return length;
+}
+
 /* The entry of the memo for a call: 1 and a new reference, 0 if there is none, -1 for an error. */
 static int
-general_entry(Gate *gate, PyObject *first, PyObject *const *args, Py_ssize_t nargs,
+searched_entry(Gate *gate, PyObject *first, PyObject *const *args, Py_ssize_t nargs,
               PyObject *keywords, PyObject **entry)
 {
     Py_ssize_t count = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
@@ -62,6 +85,39 @@ general_entry(Gate *gate, PyObject *first, PyObject *const *args, Py_ssize_t nar
         status = 0;
     }
     return status;
+}
+
+/* The same, of a recent call by the identity of its parts. */
+static int
+general_entry(Gate *gate, PyObject *first, PyObject *const *args, Py_ssize_t nargs,
+              PyObject *keywords, PyObject **entry)
+{
+    PyObject *parts[PARTS];
+    Py_ssize_t length = parts_of(first, args, nargs, keywords, parts);
+    if (length == 0) {
+        return searched_entry(gate, first, args, nargs, keywords, entry);
+    }
+    Recent *recent = recent_of(gate, parts, length);
+    if (is_of(recent, nargs, parts, length)) {
+        *entry = Py_NewRef(recent->entry);
+        return 1;
+    }
+    int status = searched_entry(gate, first, args, nargs, keywords, entry);
+    if (status > 0) {
+        remember(recent, nargs, parts, length, *entry);
+    }
+    return status;
+}
+
+/* An alias of a tensor; NULL without an error if its layout has none, and `run` does more. */
+static PyObject *
+alias_of(Gate *gate, PyObject *tensor)
+{
+    PyObject *alias = gate->subscript(tensor, Py_Ellipsis);
+    if (alias == NULL && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+        PyErr_Clear();
+    }
+    return alias;
 }
 
 /* The result; NULL without an error if the wrapper has to make the call. */
@@ -136,10 +192,14 @@ call_namer(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *keywo
     }
     Py_XDECREF(key);
     Py_DECREF(names);
-    if (status > 0) {
-        result = PyObject_Vectorcall(gate->run, args, nargs, keywords);
-        result = named(gate, result, PyTuple_GET_ITEM(entry, 1));
+    if (status > 0 && gate->subscript != NULL && is_plain(gate, args[0])) {
+        result = alias_of(gate, args[0]);
+        status = result != NULL || PyErr_Occurred();
     }
+    else if (status > 0) {
+        result = run_changed(gate, args, nargs, keywords, PyTuple_GET_ITEM(entry, 0));
+    }
+    result = named(gate, result, entry == NULL ? Py_None : PyTuple_GET_ITEM(entry, 1));
     Py_XDECREF(entry);
     return status == 0 ? to_wrapper(gate, args, nargsf, keywords) : result;
 }

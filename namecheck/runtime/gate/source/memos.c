@@ -38,6 +38,25 @@ as_key(PyObject *value)
     return key;
 }
 
+/* The place of a recent look-up of a key. */
+static Recent *
+recent_of(Gate *gate, PyObject *const *key, Py_ssize_t length)
+{
+    uintptr_t mixed = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        mixed = mixed * 3 + ((uintptr_t)key[i] >> 4);
+    }
+    return &gate->recent[(mixed ^ mixed >> 6) % RECENT];
+}
+
+/* Whether a recent look-up was of this key, by a call of so many arguments. */
+static int
+is_of(const Recent *recent, Py_ssize_t count, PyObject *const *key, Py_ssize_t length)
+{
+    return recent->count == count && recent->length == length &&
+           memcmp(recent->key, key, length * sizeof *key) == 0;
+}
+
 /* Replace a recent look-up; what it held is released last, since that may run any code. */
 static void
 remember(Recent *recent, Py_ssize_t count, PyObject **key, Py_ssize_t length, PyObject *entry)

@@ -1,5 +1,13 @@
 /* The names of tensors: read, and set on results. */
 
+/* Whether a value is a tensor of a class of torch itself. */
+static inline int
+is_plain(Gate *gate, PyObject *value)
+{
+    PyObject *type = (PyObject *)Py_TYPE(value);
+    return type == gate->tensor || type == gate->parameter;
+}
+
 /* The place of the dict of a tensor, NULL where it cannot be seen.
 
    Most tensors have no attributes, and no dict. Up to Python 3.12 this can be seen without a
@@ -9,8 +17,7 @@ static inline PyObject **
 dict_of(Gate *gate, PyObject *value)
 {
 #if PY_VERSION_HEX < 0x030D0000
-    PyObject *type = (PyObject *)Py_TYPE(value);
-    if (type == gate->tensor || type == gate->parameter) {
+    if (is_plain(gate, value)) {
         return _PyObject_GetDictPtr(value);
     }
 #endif
@@ -114,7 +121,8 @@ has_rank_of(PyObject *tensor, PyObject *names)
     return dims == length;
 }
 
-/* The result with its names; steals the result. */
+/* The result with its names; steals the result. Without names it needs no attribute, unless it is an
+   argument that has names. */
 static PyObject *
 named(Gate *gate, PyObject *result, PyObject *names)
 {
@@ -123,6 +131,19 @@ named(Gate *gate, PyObject *result, PyObject *names)
     }
     if (!gate->names_result) {
         return result;
+    }
+    if (names == Py_None) {
+        PyObject *present = NULL;
+        int status = read_names(gate, result, &present);
+        int unnamed = present == Py_None;
+        Py_XDECREF(present);
+        if (status > 0 && unnamed) {
+            return result;
+        }
+        if (status < 0) {
+            Py_DECREF(result);
+            return NULL;
+        }
     }
     PyObject **place = dict_of(gate, result);
     if (place != NULL && *place == NULL) {

@@ -90,13 +90,8 @@ static int
 find_entry(Gate *gate, Py_ssize_t count, PyObject **key, Py_ssize_t length, int lasting,
            PyObject **entry)
 {
-    uintptr_t mixed = 0;
-    for (Py_ssize_t i = 0; i < length; i++) {
-        mixed = mixed * 3 + ((uintptr_t)key[i] >> 4);
-    }
-    Recent *recent = &gate->recent[(mixed ^ mixed >> 6) % RECENT];
-    if (recent->count == count && recent->length == length &&
-        memcmp(recent->key, key, length * sizeof *key) == 0) {
+    Recent *recent = recent_of(gate, key, length);
+    if (is_of(recent, count, key, length)) {
         *entry = Py_NewRef(recent->entry);
         return 1;
     }

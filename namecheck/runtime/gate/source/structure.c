@@ -25,7 +25,7 @@ typedef enum { EXACT, GENERAL, NAMER, INDEXER } Style;
 
 /* The last look-ups, by the identity of the parts of the key. */
 #define RECENT 4  /* a power of two */
-#define PARTS 4   /* keys with more parts are looked up each time */
+#define PARTS 5   /* keys with more parts are looked up each time */
 
 typedef struct {
     Py_ssize_t count, length; /* of the arguments, and of the key */
@@ -40,7 +40,7 @@ typedef struct {
     PyObject *wrapper;    /* the function that the gate stands for */
     PyObject *original;   /* runs a call without names */
     PyObject *swift;      /* the same for tensors alone, called faster */
-    PyObject *run;        /* runs a call with names */
+    PyObject *run;        /* runs a call that the memo of calls in any form has */
     PyObject *refused;    /* (error, args, kwargs): handles a TypeError or RuntimeError of torch */
     PyObject *tensor;     /* the class torch.Tensor */
     PyObject *parameter;  /* the class torch.nn.Parameter */
@@ -52,6 +52,7 @@ typedef struct {
     char kinds[LONGEST]; /* of each positional one: t(ensor), e(ither), v(alue), n(umber) */
     PyCFunctionWithKeywords function; /* what `swift` calls, NULL if that is no function in C */
     char is_method;                   /* whether `function` is of a method */
+    binaryfunc subscript; /* makes an alias of a tensor by an Ellipsis; NULL if `run` does more */
     char strict, reflected, bound, names_result, takes_names;
     Recent recent[RECENT];
 } Gate;

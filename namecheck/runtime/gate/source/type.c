@@ -20,6 +20,18 @@ find_function(Gate *gate)
     }
 }
 
+/* Find the function in C behind `swift`, if it is the subscription of a class. */
+static void
+find_subscript(Gate *gate)
+{
+    PyWrapperDescrObject *descriptor = (PyWrapperDescrObject *)gate->swift;
+    int place = offsetof(PyHeapTypeObject, as_mapping.mp_subscript);
+    if (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && descriptor->d_base->offset == place &&
+        PyType_IsSubtype((PyTypeObject *)gate->tensor, PyDescr_TYPE(descriptor))) {
+        gate->subscript = (binaryfunc)descriptor->d_wrapped;
+    }
+}
+
 static PyObject *
 gate_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -77,7 +89,12 @@ gate_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     gate->bound = (char)bound;
     gate->names_result = (char)names_result;
     gate->takes_names = (char)takes_names;
-    find_function(gate);
+    if (style == NAMER) {
+        find_subscript(gate);
+    }
+    else {
+        find_function(gate);
+    }
     return (PyObject *)gate;
 }
 
