@@ -242,3 +242,14 @@ def test_flatten_and_unflatten_from_the_memo() -> None:
             flat = split.flatten(["N", "A"], "M")
             assert (flat.names, flat.shape) == (("M", "B"), (size * size, 1))
             assert split.flatten("A", "B", "C").names == ("N", "C")
+
+
+def test_flatten_takes_no_list_of_indices() -> None:
+    """As torch itself: a list has the names of dims, and the name of the result beside it."""
+    for call in (
+        lambda: named("N", "C").flatten([0, 1]),
+        lambda: named("N", "C").flatten([0, 1], None),
+        lambda: torch.zeros(2, 2).flatten([0, 1]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match="flatten"):
+            call()

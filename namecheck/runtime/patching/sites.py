@@ -375,9 +375,9 @@ class Site:
         dispatcher: Callable[..., Any] | None = None,
     ) -> Any:
         """Run the original, or its `dispatcher`, as planned, and name the results."""
+        if plan is None:  # torch itself refuses what is no call of its own
+            return (dispatcher or self.original)(*args, **kwargs)
         run = self.target.move or dispatcher or self.original
-        if plan is None:
-            return run(*args, **kwargs)
         positional, keywords = plan.changes.apply(args, kwargs) if plan.changes else (args, kwargs)
         try:
             result = run(*positional, **keywords)
