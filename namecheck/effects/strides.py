@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from namecheck.core import memory_order
+from namecheck.core import dtypes, memory_order
 from namecheck.core.dims import Dims, Size, locate
 from namecheck.core.memory_order import CONTIGUOUS, Memory
-from namecheck.core.names import UNKNOWN, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Unknown
 from namecheck.core.tensors import Tensor
 
 
@@ -46,7 +46,10 @@ def as_asked(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
 
 
 def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
-    """Ints remove a dim, slices cut it, None inserts a new one; other indices make a copy."""
+    """Ints remove a dim, slices cut it, None inserts a new one; other indices make a copy.
+
+    A tensor of an integral dtype without dims is an int to torch (applySlicing).
+    """
     index = arguments.get("index")
     sources: list[int | None] = []
     cut: dict[int, Size] = {}
@@ -67,12 +70,23 @@ def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
             step = 1 if part.step is None else part.step
             if step != 1 or (part.start, part.stop) not in ((None, None), (0, None)):
                 cut[place] = step if type(step) is int else UNKNOWN
-        elif type(part) is not int:
-            return _gathered(tensor, parts)
+        elif type(part) is not int and (is_int := _is_int(part)) is not Answer.YES:
+            return UNKNOWN if is_int is Answer.MAYBE else _gathered(tensor, parts)
         place += 1
     if place != len(tensor.dims.prefix):
         return UNKNOWN
     return memory_order.moved(tensor.memory, sources, tensor.dims.sizes, dims.sizes, cut)
+
+
+def _is_int(index: Any) -> Answer:
+    """Whether an index is a tensor that torch takes for an int: 0-d, and no mask."""
+    if not isinstance(index, Tensor) or index.dims.min_rank > 0 or index.dtype in ("bool", "uint8"):
+        return Answer.NO
+    possible = dtypes.possible(index.dtype)
+    masks = [dtype in ("bool", "uint8") for dtype in possible]
+    if index.dims.open or not possible or any(masks):
+        return Answer.MAYBE
+    return Answer.YES
 
 
 def _gathered(tensor: Tensor, index_parts: list[Any]) -> Memory:

@@ -31,7 +31,20 @@ NEW = Dim(None, 1, purposeful=True)
 
 @rule(memory="joins", overlaps="refused")
 def cat(tensors: Tensors, dim: DimArgument = 0) -> Dims:
-    """The names of all inputs unify, also at the dim concatenated (recorded: cat)."""
+    """The names of all inputs unify, also at the dim concatenated (recorded: cat).
+
+    Empty vectors are skipped beside tensors of other ranks, and where no tensor has a label.
+    """
+    return _concatenated(tensors, dim, natively=False)
+
+
+@rule(memory="joins", overlaps="refused")
+def cat_natively(tensors: Tensors, dim: DimArgument = 0) -> Dims:
+    """As `cat`; torch 2.12 skips no tensor if one of them has a label (recorded: cat)."""
+    return _concatenated(tensors, dim, natively=True)
+
+
+def _concatenated(tensors: Tensors, dim: DimArgument, *, natively: bool) -> Dims:
     if isinstance(tensors, (Many, Unknown)):
         return tensors.each.dims.sizeless() if isinstance(tensors, Many) else OPEN
     if not tensors:
@@ -48,7 +61,8 @@ def cat(tensors: Tensors, dim: DimArgument = 0) -> Dims:
     place = locate((real or lists)[0], dim) if named is None else named
     if not isinstance(place, int) and any(map(_has_axes, real)):
         return reduce(join_dims, [dims.sizeless() for dims in real])
-    named_lists = _named(lists)
+    of_other_rank = any(dims.rank not in (1, None) for dims in real)
+    named_lists = Answer.NO if of_other_rank and not natively else _named(lists)
     if named_lists is Answer.MAYBE and len(real) < len(lists):
         return OPEN
     whole = _unified(real if named_lists is Answer.NO else lists, place)
@@ -97,7 +111,7 @@ def _named(lists: Sequence[Dims]) -> Answer:
 
 
 def _skipped(dims: Dims) -> bool:
-    """Whether torch skips a tensor: an empty vector, where no tensor has a label."""
+    """Whether torch may skip a tensor: an empty vector."""
     return dims.rank == 1 and dims.prefix[0].size == 0
 
 

@@ -24,6 +24,13 @@ def keeps_names_along(input: Tensor, dim: DimArgument = -1) -> Dims:
 
 
 @rule(memory="fresh")
+def keeps_names_of_plane(input: Tensor, dim1: DimArgument = 0, dim2: DimArgument = 1) -> Dims:
+    """The input's dims; `dim1` and `dim2` must be two of them (diagonal_scatter)."""
+    positions(input.dims, (dim1, dim2))
+    return input.dims
+
+
+@rule(memory="fresh")
 def keeps_names_along_optional(input: Tensor, dim: DimArgument = None) -> Dims:
     """The input's dims; `dim`, if given, must be one of them (nn.functional.softmax)."""
     if dim is not None:
