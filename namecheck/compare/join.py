@@ -102,7 +102,7 @@ def _joined(
                 continue
             fault = _fault(observation, one, sizes)
             verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT
-            if fault is Fault.UNFOUNDED and observation.gave:
+            if fault is Fault.UNFOUNDED and (observation.gave or observation.passed):
                 fault, verdict = None, Verdict.UNSETTLED
             verdicts = _attributes(observation, one) if fault is None else {}
             wrong = next((word for word in verdicts if verdicts[word] is Verdict.INCORRECT), None)

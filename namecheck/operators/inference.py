@@ -81,14 +81,10 @@ def infer(
             _check_ranks((inference.result, *inference.after.values()))
         return inference
     except signatures.Unbound:
-        mutations: dict[int | str, Any] = {}
-        if "out" in kwargs:
-            mutations["out"] = _forgotten(kwargs["out"])
-        if inplace and (receiver := _receiver(row, args, kwargs)):
-            passed_as, mutated = receiver
-            mutations[passed_as] = _forgotten(mutated)
-        return Inference(UNKNOWN, mutations, fits=False)
+        return _of_unknown(row, inplace, args, kwargs)
     except Contradiction as contradiction:
+        if contradiction.code == "NC203" and _is_on_meta((*args, *kwargs.values())):
+            return _of_unknown(row, inplace, args, kwargs)  # softmax and sort ignore the dim there
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes are checked first, those of the target included.
             plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
@@ -98,6 +94,26 @@ def infer(
                 return plain  # many operators return before they look for a kernel
         misspelling = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
         return Inference(UNKNOWN, contradiction=misspelling or contradiction.alone())
+
+
+def _of_unknown(
+    row: Operator, inplace: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Inference:
+    """A call of which nothing is known but what it may write to."""
+    mutations: dict[int | str, Any] = {}
+    if "out" in kwargs:
+        mutations["out"] = _forgotten(kwargs["out"])
+    if inplace and (receiver := _receiver(row, args, kwargs)):
+        passed_as, mutated = receiver
+        mutations[passed_as] = _forgotten(mutated)
+    return Inference(UNKNOWN, mutations, fits=False)
+
+
+def _is_on_meta(value: Any) -> bool:
+    """Whether an argument is, or has, a tensor on the meta device."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_is_on_meta, value))
+    return isinstance(value, Tensor) and value.device == "meta"
 
 
 def _is_empty(value: Any) -> bool:

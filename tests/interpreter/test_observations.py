@@ -103,7 +103,7 @@ def test_what_is_reached_again_is_joined() -> None:
     b = double(torch.zeros(2, 4, names=('N', 'T')))
     """)
     twice = found["x + x"]
-    assert twice == Observation(twice.values, (), 2, 2, True, True, True)
+    assert twice == Observation(twice.values, (), 2, 2, True, True, True, passed=2)
     assert [value.dims.brief() for value in twice.values] == ["N=2 C=3", "N=2 T=4"]
     assert brief(twice) == "N=2 ?"
     assert brief(found["double(torch.zeros(2, 3, names=('N', 'C')))"]) == "N=2 C=3"
@@ -272,3 +272,26 @@ def test_positions_are_those_of_the_code(statement: str, opname: str) -> None:
     ]
     assert wanted
     assert set(wanted) <= set(found)
+
+
+def test_a_contradiction_that_may_be_none_is_not_informed() -> None:
+    found = observed("""
+    parts = []
+    while len(parts) > 2:
+        parts.pop()
+    torch.cat(parts, dim='N')
+    """)
+    assert not found["torch.cat(parts, dim='N')"].informed
+
+
+def test_a_call_without_a_value_passes_on_some_path() -> None:
+    found = observed("""
+    import os
+    x = torch.zeros(())
+    if os.environ.get("FLAG"):
+        x = torch.zeros(2)
+    x.names = ()
+    """)
+    naming = found["x.names"]
+    assert naming.findings
+    assert (naming.gave, naming.passed) == (0, 1)

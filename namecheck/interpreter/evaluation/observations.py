@@ -38,8 +38,10 @@ class Observation:
     `values` cover each value: a `Tensor`, a `Many`, a tuple of such; UNKNOWN covers any other value
     too. `findings` are its contradictions, including those that the program expects and catches; an
     evaluation that ends in one has no value. The expression was evaluated `times` times, and `gave`
-    a value so many times. `operator` is whether an operator of the table was applied; `informed`
-    whether the names of all its operands were always known, `sized` whether the sizes were.
+    a value so many times; an operator was applied without a contradiction `passed` times, which may
+    give no value (``x.names = …``). `operator` is whether an operator of the table was applied;
+    `informed` whether the names of all its operands were always known, `sized` whether the sizes
+    were.
     """
 
     values: tuple[Any, ...] = ()
@@ -49,6 +51,7 @@ class Observation:
     operator: bool = False
     informed: bool = False
     sized: bool = False
+    passed: int = 0
 
     @property
     def value(self) -> Any:
@@ -123,6 +126,7 @@ class Record:
     findings: dict[tuple[Span, str], Finding] = field(default_factory=dict)
     times: int = 0
     gave: int = 0
+    passed: int = 0
     operator: bool = False
     informed: bool = True
     sized: bool = True
@@ -164,10 +168,14 @@ class Recorder:
         for one in values:
             record.add(observed(one, store))
 
-    def applied(self, node: Node, informed: bool, sized: bool) -> None:
-        """Record an application of an operator; whether names, and sizes, were all known."""
+    def applied(self, node: Node, informed: bool, sized: bool, *, passed: bool = False) -> None:
+        """Record an application of an operator; whether names, and sizes, were all known.
+
+        `passed` is whether it is known to be without a contradiction.
+        """
         record = self._record(node)
         record.operator = True
+        record.passed += passed
         record.informed = record.informed and informed
         record.sized = record.sized and sized
         if self._keeps:
@@ -241,6 +249,7 @@ class Recorder:
                 record.operator,
                 record.operator and record.informed,
                 record.operator and record.informed and record.sized,
+                record.passed,
             )
             for node, record in self.records(source)
         }

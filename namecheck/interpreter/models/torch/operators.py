@@ -238,13 +238,7 @@ class TorchOperators:
         interpreter = self.interpreter
         self._forget(operator_call.keywords.get("out"), operator_call.store)
         if not self._is_certain(operator_call, lowered_inputs, contradiction, defaults):
-            self.forget(
-                operator_call.operator,
-                operator_call.args,
-                operator_call.keywords,
-                operator_call.store,
-            )
-            interpreter.progress.unknowns += 1
+            self._leave_open(operator_call)
             return interpreter.fresh("result")
         inputs = lowered_inputs.every
         self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
@@ -432,6 +426,11 @@ class TorchOperators:
 
     def _nothing(self, operator_call: OperatorCall) -> Value:
         """The failed result of a call with a failed operand."""
+        self._leave_open(operator_call)
+        return self.interpreter.failed()
+
+    def _leave_open(self, operator_call: OperatorCall) -> None:
+        """Note that nothing is known about a call, neither its result nor what it writes."""
         self.interpreter.progress.unknowns += 1
         if self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(
@@ -440,7 +439,6 @@ class TorchOperators:
         self.forget(
             operator_call.operator, operator_call.args, operator_call.keywords, operator_call.store
         )
-        return self.interpreter.failed()
 
     def _placed(
         self, tensor_value: TensorValue, answer: operators.Inference, operator_call: OperatorCall
@@ -587,7 +585,8 @@ def _record(
     """Tell the recorder of a call, and whether enough is known of it to contradict it."""
     tells = answer.contradiction is not None or answer.result is not UNKNOWN
     sized = all(map(is_sized, lowered_inputs.every))
-    recorder.applied(operator_call.node, is_informed and tells, sized)
+    passed = answer.contradiction is None
+    recorder.applied(operator_call.node, is_informed and tells, sized, passed=passed)
     application = Application(
         operator_call.operator,
         tuple(lowered_inputs.args),
