@@ -8,11 +8,15 @@ Kinds alternate: chains of operators of the table, with branches and loops; prog
 classes, closures and containers; and programs of 40 to 80 lines with long data flow, through calls,
 hierarchies of classes, networks of layers (``--kind flows`` for these alone). They are generated on
 a torch with names from namecheck's own shim, then some get a mistake in one place. Each is run once
-for every choice of its flags. Where no run has a contradiction, none may be reported either. Those
-that the runs cannot decide are counted: in lines that no run reaches, and about dtypes of a tensor
-that happens to have no elements (`x.argwhere()`), for which torch needs no kernel. Every program
-with an incorrect expression is printed, and the command then exits with 1. One seed always
+for every choice of its flags. Where no run has a contradiction, none may be reported either. Every
+program with an incorrect expression is printed, and the command then exits with 1. One seed always
 generates the same programs.
+
+Two kinds of findings are counted, because the runs cannot decide them. A finding says that a line
+fails whenever it runs (docs/compare.md: unreached), so a line that no run reaches shows nothing.
+And a tensor whose size is unknown counts as having elements where an operator refuses its dtype
+(docs/semantics.md: dtypes); a run in which such a tensor happens to have none (`x.argwhere()`) goes
+on where the analysis has ended, so this run is left out.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 
@@ -51,6 +56,10 @@ _LINES = 20, 60
 _SPOILT = 0.4
 
 
+# The values of a program's flags in one run.
+Choice: TypeAlias = tuple[bool, ...]
+
+
 @dataclass(frozen=True)
 class Compared:
     """One program, with a name from which it can be generated again, and its expressions.
@@ -67,8 +76,7 @@ class Compared:
 
     @property
     def incorrect(self) -> list[Joined]:
-        wrong = (one for one in self.joined if one.verdict is Verdict.INCORRECT)
-        return [one for one in wrong if not _is_of_no_elements(one)]
+        return [one for one in self.joined if one.verdict is Verdict.INCORRECT]
 
     @property
     def is_wrong(self) -> bool:
@@ -130,17 +138,26 @@ def grown_program(rng: random.Random, catalogue: Catalogue, kind: str) -> Grown:
 def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferences) -> Compared:
     source = syntax.parse(grown.text.encode(), PLACE)
     static = analysis.observe(source, inferences=inferences)
-    recorded.watch({PLACE: source})
-    passed = not grown.spoilt
     lines: set[int] = set()
-    for chosen in itertools.product((False, True), repeat=grown.flags):
-        torch.manual_seed(0)
-        _, fault = run(grown.text, chosen, lines)
-        passed = passed and fault is None
-    passed = passed and not any(seen.contradictions for seen in recorded.seen[PLACE].values())
-    findings = _findings(source, inferences) if passed else ()
-    sides = join.sides(static, recorded.seen, sizes=True)
+
+    def joined(choices: Sequence[Choice]) -> tuple[tuple[Joined, ...], bool]:
+        """The two sides of these runs, and whether none has a contradiction."""
+        recorded.watch({PLACE: source})
+        passed = True
+        for chosen in choices:
+            torch.manual_seed(0)
+            _, fault = run(grown.text, chosen, lines)
+            passed = passed and fault is None
+        passed = passed and not any(seen.contradictions for seen in recorded.seen[PLACE].values())
+        return join.sides(static, recorded.seen, sizes=True), passed
+
+    choices = tuple(itertools.product((False, True), repeat=grown.flags))
+    sides, passed = joined(choices)
+    findings = _findings(source, inferences) if passed and not grown.spoilt else ()
     empty = {source.at(one.position) for one in sides if _is_of_no_elements(one)}
+    if empty:
+        decisive = [each for each in choices if not any(map(_is_of_no_elements, joined([each])[0]))]
+        sides, _ = joined(decisive)
     unfounded = tuple(
         each for each in findings if _is_reached(each, lines) and each.span not in empty
     )
@@ -150,8 +167,8 @@ def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferenc
 
 def _is_of_no_elements(one: Joined) -> bool:
     """Whether a refused dtype was accepted for a tensor without elements."""
-    is_refused = one.fault is Fault.UNFOUNDED and one.static.startswith("NC3")
-    return is_refused and all("=0" in shown for shown in one.observed)
+    is_refused = one.fault in (Fault.UNFOUNDED, Fault.NAMES) and "NC3" in one.static
+    return is_refused and any("=0" in shown for shown in one.observed)
 
 
 def _is_reached(finding: Finding, lines: set[int]) -> bool:
@@ -188,13 +205,7 @@ def main() -> int:
     attributes: Counter[tuple[str, Verdict]] = Counter()
     wrong = undecided = 0
     for one in compared(arguments.seed, arguments.start, arguments.count, kinds):
-        incorrect = one.incorrect
-        verdicts.update(
-            Verdict.UNSETTLED.value
-            if each.verdict is Verdict.INCORRECT and each not in incorrect
-            else each.verdict.value
-            for each in one.joined
-        )
+        verdicts.update(each.verdict.value for each in one.joined)
         attributes.update(pair for each in one.joined for pair in each.attributes.items())
         undecided += len(one.undecided)
         if one.is_wrong:
