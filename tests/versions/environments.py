@@ -81,4 +81,6 @@ def make(
 def _install(command: Sequence[str]) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
-        raise InstallError((ran.stderr or ran.stdout).strip().splitlines()[-1])
+        lines = (ran.stderr or ran.stdout).strip().splitlines()
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+        raise InstallError((errors or lines[-1:] or [f"exit status {ran.returncode}"])[0])
