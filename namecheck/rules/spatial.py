@@ -445,6 +445,8 @@ def _reshuffled(dims: Dims, factor: Size, *, larger: bool) -> Dims:
     square = product((factor, factor))
     if larger:
         sizes = [_share(channels, square), product((height, factor)), product((width, factor))]
+    elif 0 in dims.sizes:
+        sizes = [UNKNOWN] * 3  # on the CPU, torch returns images without elements as they are
     else:
         sizes = [product((channels, square)), _share(height, factor), _share(width, factor)]
     return _resized(dims, sizes)
