@@ -6,9 +6,11 @@ import copy
 import gc
 import inspect
 import pickle
+import random
 import sys
 import threading
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
@@ -20,6 +22,8 @@ from torch.nn import functional as F
 from namecheck.runtime.gate.loading import GateType
 from namecheck.runtime.patching.gates import Style
 from namecheck.runtime.patching.wrapper_source import LONGEST, MISSING
+from tests.oracle.random_calls import Catalogue, draw
+from tests.oracle.record_random import record
 from tests.runtime.gates import built_in, gated, needs_compiler
 
 pytestmark = needs_compiler
@@ -216,6 +220,31 @@ def test_names_keep_other_attributes_of_a_result() -> None:
 
 
 # The gate itself, in front of functions of this file
+
+
+RANDOM_CALLS: Final = 150
+
+
+def _recorded() -> list[Any]:
+    """Random calls of the whole table, each made twice: to learn, and from the memo."""
+    catalogue = Catalogue.of_table()
+    lines: list[Any] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(RANDOM_CALLS):
+            call = draw(random.Random(f"gate/{number}"), catalogue, torch)
+            lines += [record(torch, call, str(number)) for _ in range(2)]
+    return lines
+
+
+def test_random_calls_have_the_results_that_they_have_in_python(gate_type: GateType) -> None:
+    with gated(None):
+        in_python = _recorded()
+    with gated(gate_type):
+        differing = [
+            (one, other) for one, other in zip(_recorded(), in_python, strict=True) if one != other
+        ]
+    assert not differing
 
 
 def gate_of(gate_type: GateType, style: Style, original: Any, **settings: Any) -> Any:

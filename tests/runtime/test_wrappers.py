@@ -253,3 +253,11 @@ def test_flatten_takes_no_list_of_indices() -> None:
     ):
         with pytest.raises(TypeError, match="flatten"):
             call()
+
+
+def test_flatten_of_one_dim_renames_no_argument() -> None:
+    for _ in range(3):
+        x = named("N", "C")
+        assert x.flatten(["C"], "D").names == ("N", "D")
+        assert x.names == ("N", "C")
+        assert x.flatten(["N", "C"], "D").names == ("D",)

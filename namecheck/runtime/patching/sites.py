@@ -147,6 +147,8 @@ class Site:
             (result,)
         ):
             return result
+        if plan is not None and _may_rename(plan, args[0], result):
+            return result
         if (
             plan is not None
             and (is_query or isinstance(result, torch.Tensor))
@@ -195,9 +197,15 @@ class Site:
         if plan.changes:
             positional, keywords = plan.changes.apply(args, kwargs)
             changed = tuple(map(_copied, positional[1:])), keywords
+        may_rename = _may_rename(plan, args[0], result)
         if self.target.settle is not None:
             positional, keywords = changed or (args[1:], kwargs)
-            changed = self.target.settle(args[0], *positional, **keywords), {}
+            settled = self.target.settle(args[0], *positional, **keywords)
+            changed = settled, {}
+            # One dim is flattened by returning the argument, several are not.
+            may_rename = may_rename and self.original(args[0], *settled) is args[0]
+        if may_rename:
+            return result
         with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
             result_names = getattr(result, tensor_names.ATTRIBUTE, None)
             self._remember_call(self.general_memo, (key,), (changed, result_names))
@@ -467,6 +475,13 @@ def _settled_names(inference: Inference) -> Names | None:
         names = tensor_names.lower(answer.dims.names)
         return None if all(name is None for name in names) else names
     return None
+
+
+def _may_rename(plan: Plan, argument: Any, result: Any) -> bool:
+    """Whether torch may return the argument itself, which has other names than the result."""
+    if not plan.inference.may_be_input or not isinstance(result, torch.Tensor):
+        return False
+    return tensor_names.names_of(argument) != tensor_names.names_of(result)
 
 
 def _is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
