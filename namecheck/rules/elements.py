@@ -20,13 +20,19 @@ def take(input: Tensor, indices: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def nonzero(
-    input: Tensor, as_tuple: bool | Unknown = False
+    input: Tensor, as_tuple: bool | Unknown = False, out: Tensor | None = None
 ) -> Dims | tuple[Dims, ...] | Many | Unknown:
     """A row for each nonzero element; as a tuple, a vector for each dim (torch.nonzero)."""
     if as_tuple is False:
         return argwhere(input)
     if isinstance(as_tuple, Unknown):
         return UNKNOWN
+    if isinstance(out, Tensor):
+        raise Contradiction(
+            "NC114",
+            "nonzero does not support the out kwarg when as_tuple is True",
+            help="Leave out `out=`, or take the rows of indices as one tensor.",
+        )
     one = Dims.of(None)
     return Many(Tensor(one)) if input.dims.rank is None else (one,) * max(input.dims.rank, 1)
 

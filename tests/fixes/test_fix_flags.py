@@ -228,7 +228,7 @@ def test_a_diff_of_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_bytes_of_standard_input_stay(tmp_path: Path) -> None:
     data = b"# -*- coding: latin-1 -*-\r\n# \xe9\r\n" + SAFE.replace("\n", "\r\n").encode()
     command = [sys.executable, "-m", "namecheck", "check", "-", "--fix"]
-    path = {"PYTHONPATH": str(Path(main.__file__).parents[1])}
+    path = {"PYTHONPATH": str(Path(main.__file__).parents[2])}
     ran = subprocess.run(
         command, input=data, capture_output=True, check=True, cwd=tmp_path, env=os.environ | path
     )
