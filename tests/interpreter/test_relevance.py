@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 from unittest import mock
 
+from namecheck.core.evidence import Evidence
+from namecheck.core.syntax import Source
 from namecheck.interpreter.workspace import relevance
+from namecheck.interpreter.workspace.file_facts import FileFacts
+from tests.interpreting import parsed
 
 
 def relevant(source: str) -> set[str]:
@@ -50,3 +54,18 @@ def test_a_chain_of_calls_is_walked_once() -> None:
     with mock.patch.object(relevance, "_spread", counted):
         assert len(relevant(source)) == count + 1
     assert asked <= 4 * (count + 1)
+
+
+def test_the_text_of_a_file_is_searched_for_names_once() -> None:
+    searches: list[str] = []
+
+    def names_dims(source: Source) -> bool:
+        searches.append(source.filename)
+        return True
+
+    facts = FileFacts(names_dims, evidence=Evidence.OBSERVED)
+    source = parsed("import torch\n" * 500)
+    for _ in range(3):
+        assert facts.names_dims(source)
+        assert not facts.can_matter(ast.parse("def f(): pass").body[0], source)
+    assert searches == [source.filename]

@@ -30,16 +30,24 @@ class FileFacts:
         imported_words: Callable[[Source], frozenset[str]] = lambda source: frozenset(),
         evidence: Evidence = Evidence.DECLARED,
     ) -> None:
-        self.names_dims = names_dims
+        self._find_names = names_dims
         self.sources: dict[ast.AST, Source] = {}
         self._imported_words = imported_words
         self._evidence = evidence
+        self._naming: dict[ast.AST, bool] = {}
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
         self._relevant: dict[ast.AST, frozenset[ast.AST]] = {}
         self._renames: dict[ast.AST, bool] = {}
         self._arrays: dict[ast.AST, bool] = {}
         self._mentions: dict[ast.AST, bool] = {}
         self._unfollowed: dict[ast.AST, Unfollowed] = {}
+
+    def names_dims(self, source: Source) -> bool:
+        """Whether a file names dimensions; its text is searched once."""
+        names = self._naming.get(source.tree)
+        if names is None:
+            names = self._naming[source.tree] = self._find_names(source)
+        return names
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:
         """The names that a scope binds."""
