@@ -401,12 +401,13 @@ def with_occurrences(dims: Dims) -> Dims:
     return dims if names == dims.names else dims.rename(names)
 
 
-def locate(dims: Dims, reference: int | str | Unknown | None) -> Position:
+def locate(dims: Dims, reference: int | str | Expression | Unknown | None) -> Position:
     """The position of a dimension, by name or index (recorded: cumsum, sum, select).
 
-    Raises `Contradiction` where there is certainly none, and for None, the wildcard.
+    The index may be a size that is not known. Raises `Contradiction` where there is certainly none,
+    and for None, the wildcard.
     """
-    if isinstance(reference, Unknown):
+    if isinstance(reference, (Unknown, Expression)):
         return ANYWHERE
     if reference is None:
         raise naming.nameless(f"Give the name or the index of one of the dimensions {dims.show()}.")

@@ -136,6 +136,8 @@ def _lower_items(content: tuple[Value, ...] | Repeated, store: Store, visits: _V
     return Many(each) if isinstance(each, Tensor) else UNKNOWN
 
 
+# The steps of one letter of a pattern.
+_LETTER: Final = 4
 # What no rule asks for as a key; a list may be a tuple of the program.
 _NO_KEYS: Final = (Tensor, Many, list, dict)
 
@@ -145,9 +147,27 @@ def _lower_dict(dict_value: DictValue, store: Store, visits: _Visits) -> Any:
     if entries.rest is not None:
         return UNKNOWN
     lowered = [(lower(k, store, visits), lower(v, store, visits)) for k, v in entries.items]
-    if any(key is UNKNOWN or isinstance(key, _NO_KEYS) for key, _ in lowered):
+    if not all(_is_key(key) for key, _ in lowered):
         return UNKNOWN
     return OrderedDict(lowered) if dict_value.ordered else dict(lowered)
+
+
+def _is_key(lowered: Any) -> bool:
+    """Whether a rule may ask for this key; Python 3.11 hashes no slices."""
+    if lowered is UNKNOWN or isinstance(lowered, _NO_KEYS):
+        return False
+    try:
+        hash(lowered)
+    except TypeError:
+        return False
+    return True
+
+
+def steps(lowered: list[Any]) -> int:
+    """What a rule costs with these inputs: patterns are read letter by letter."""
+    rank = sum(len(one.dims.known) for one in lowered if isinstance(one, Tensor))
+    letters = sum(len(one) for one in lowered if isinstance(one, str))
+    return (rank * rank >> 6) + _LETTER * letters  # some rules compare dims in pairs
 
 
 def new_tensor(

@@ -468,8 +468,7 @@ class TorchOperators:
         context = self.interpreter.context
         answer = context.inferences.get(key)
         if answer is None:
-            rank = sum(len(one.dims.known) for one in lowered if isinstance(one, Tensor))
-            context.ledger.meter.spend(rank * rank >> 6)  # some rules compare dims in pairs
+            context.ledger.meter.spend(conversion.steps(lowered))
             answer = context.inferences[key] = operators.infer(
                 operator,
                 *lowered,
