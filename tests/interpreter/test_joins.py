@@ -228,3 +228,16 @@ def test_a_callee_changed_it_on_one_path(title: str) -> None:
     if not flag:
         x.mean({read})
     """)
+
+
+def test_a_view_of_views_asks_each_store_once() -> None:
+    # Lists of other lengths in one another are joined in views of views of the same two stores.
+    base = Store()
+    one, other = base.fork(), base.fork()
+    view = joins.Both(one, other)
+    for _ in range(60):
+        view = joins.Both(view, view)
+    assert view.stores == (one, other)
+    other.set("x", 1)
+    assert view.get("x") == 1
+    assert view.get("y", 2) == 2
