@@ -87,6 +87,31 @@ def test_a_program_that_costs_too_much_says_so_and_ends(
     assert "NC005" not in codes
 
 
+# Of a file that is given up after 50,000 steps; a call takes a third of a microsecond.
+_CALLS_OF_A_STEP: Final = 60
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "A chain of classes, each of which calls super()",
+        "A file full of einsum and einops patterns",
+        "a class of many attributes",
+        "a lambda's defaults, shared",
+        "a list that holds itself, shared",
+        "a named tuple, shared",
+        "one of two, shared",
+    ],
+)
+def test_what_takes_time_is_counted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("_PART", "_WHOLE", "_MOST", "_LEAST"):
+        monkeypatch.setattr(meter, limit, 50_000)
+    monkeypatch.setattr(meter, "_LINE", 0)
+    make, sizes = PROGRAMS[name]
+    calls, _ = cost(f"{HEAD}{make(sizes[3])}{TAIL}")
+    assert calls < 50_000 * _CALLS_OF_A_STEP
+
+
 EXPRESSIONS: Final = "A.exp()\n" * 2_000
 _LOOP: Final = """
 def spins(x):

@@ -15,6 +15,7 @@ import pytest
 
 from namecheck import project
 from namecheck.cli import main
+from namecheck.interpreter.domain import meter
 from namecheck.project import Walk, workers
 from namecheck.project.settings import Settings
 
@@ -549,3 +550,46 @@ def test_a_tangle_does_not_depend_on_the_order(
     for _ in range(6):
         chance.shuffle(entries)
         assert set(project.check(entries).findings) == set(first.findings)
+
+
+def test_a_tangle_that_costs_too_much_does_not_depend_on_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each file costs some hundred steps.
+    for limit, steps in (("_IMPORTS", 300), ("_WHOLE", 1_500), ("_LINE", 0), ("_LEAST", 400)):
+        monkeypatch.setattr(meter, limit, steps)
+    messages: set[str] = set()
+    for seed in range(4):
+        chance = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        for name, text in _tangle(chance, 7).items():
+            (folder / name).write_text(text)
+        monkeypatch.chdir(folder)
+        entries = Walk().entries(["."])
+        first = project.check(entries)
+        messages |= {one.message.partition("is not")[2] for one in first.findings}
+        for _ in range(4):
+            chance.shuffle(entries)
+            assert set(project.check(entries).findings) == set(first.findings)
+    assert any(message.startswith(" followed") for message in messages)
+    assert any(message.startswith(" judged") for message in messages)
+
+
+def test_imports_that_cost_too_much_are_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costly = "import torch\nx = torch.zeros(2, 3, names=('N', 'C'))\n" + "x.relu()\n" * 100
+    for number in range(3):
+        (tmp_path / f"m{number}.py").write_text(costly)
+    lines = ["import m0, m1, m2", "def f():"]
+    lines += [f"    m{number}.x.sum('H')" for number in range(3)]
+    (tmp_path / "main.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    everything = project.check(Walk().entries(["."])).findings
+    assert [(one.code, one.span.line) for one in everything] == [("NC103", 3 + n) for n in range(3)]
+    monkeypatch.setattr(meter, "_IMPORTS", 3_000)  # that of the first, and more
+    findings = project.check(Walk().entries(["."])).findings
+    lines_of = [(finding.code, finding.span.line) for finding in findings]
+    assert lines_of == [("NC103", 3), ("NC103", 4), ("NC091", 5)]
+    assert findings[2].message.startswith("'m2' is not followed, nor are later imports")

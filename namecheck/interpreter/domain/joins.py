@@ -454,7 +454,7 @@ class Joiner:
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:
         """Join entries key by key; an entry that one side lacks may be missing."""
-        self.left.ledger.meter.spend(len(left_entries.items))
+        self.left.ledger.meter.spend(4 + len(left_entries.items))
         own, others = dict(left_entries.items), dict(right_entries.items)
         joined = [(k, self.value(v, others[k])) for k, v in left_entries.items if k in others]
         left_over = [v for k, v in left_entries.items if k not in others]

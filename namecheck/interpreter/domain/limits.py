@@ -115,7 +115,11 @@ def is_bulky(value: Value, store: Store) -> bool:
     it is found in the store.
     """
     inner = [part for part in _parts(value) if part.__class__ in COMPOUND]
-    if not inner or next(itertools.islice(_nested(inner), _MOST_NESTED, None), None) is None:
+    if not inner:
+        return False
+    nested = sum(1 for _ in itertools.islice(_nested(inner), _MOST_NESTED + 1))
+    store.ledger.meter.spent += nested >> 2
+    if nested <= _MOST_NESTED:
         return False
     store.ledger.reach("values in nested values")
     return True

@@ -25,7 +25,6 @@ from namecheck.interpreter.domain.joins import (
     held,
     items,
 )
-from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.store import Store, changed_keys
@@ -159,7 +158,7 @@ def at_any_time(
         joined = base.get(key, _MISSING)
         if joined is _MISSING:
             joined = base.initial(key, _MISSING)
-        base.ledger.meter.spend(4 * EXPRESSION * len(contents))
+        base.ledger.meter.spend(2 * len(contents))
         for content in contents:
             joined = content if joined is _MISSING else joiner.cell(joined, content)
         if key in mutable and not isinstance(key, Picked):

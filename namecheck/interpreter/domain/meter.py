@@ -6,16 +6,28 @@ program alone, so that the same part of it is judged on every machine.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 EXPRESSION: Final = 8
 """The steps of one expression."""
 
 # One function, or one statement at the top level, may cost so many steps: some seconds.
-_PART: Final = 2_000_000
-# The whole file, and more for each of its lines.
-_WHOLE: Final = 4_000_000
-_LINE: Final = 400
+_PART: Final = 1_500_000
+# The whole file, and more for each of its lines, up to a limit: none takes more than 10 seconds.
+_WHOLE: Final = 2_000_000
+_LINE: Final = 200
+_MOST: Final = 3_200_000
+# Of these, the files that it imports may take so many; then no further ones are run.
+_IMPORTS: Final = 1_000_000
+# However much they take, so many are left for the file itself.
+_LEAST: Final = 1_000_000
+# The file may cost so many where each function is run by itself.
+_BRIEF: Final = 1_000_000
+# Characters of source that cost one step, to be parsed and indexed.
+_PARSED: Final = 4
 
 
 class Exhausted(Exception):
@@ -26,15 +38,31 @@ class Meter:
     """Counts steps.
 
     `spent` is their number so far; at `end` the function or statement that is being run is given
-    up. The file is given up at `whole`.
+    up. The file is given up at `whole`, which is less by what the files cost that it imports.
     """
 
-    __slots__ = ("end", "spent", "whole")
+    __slots__ = ("_limit", "_of_imports", "end", "spent", "whole")
 
-    def __init__(self, line_count: int = 0) -> None:
-        self.spent = 0
-        self.whole = _WHOLE + _LINE * line_count
-        self.end = min(_PART, self.whole)
+    def __init__(self, text: str = "") -> None:
+        self.spent = len(text) // _PARSED
+        self.whole = self._limit = min(_WHOLE + _LINE * text.count("\n"), max(_MOST, _WHOLE))
+        self._of_imports = 0
+        self.end = min(self.spent + _PART, self.whole)
+
+    def run_briefly(self) -> None:
+        """Limit the steps of the file to those of a brief run."""
+        self.whole = min(self.whole, _BRIEF)
+
+    @property
+    def may_import(self) -> bool:
+        """Whether a further file may be run for this one."""
+        return self._of_imports <= _IMPORTS
+
+    def add_imports(self, cost: int) -> None:
+        """Count what files cost that this one imports."""
+        self._of_imports += cost
+        self.whole = max(self._limit - self._of_imports, min(_LEAST, self._limit))
+        self.end = min(self.end, self.whole)
 
     @property
     def is_spent(self) -> bool:
@@ -44,6 +72,15 @@ class Meter:
     def begin(self) -> None:
         """Begin with the next function, or the next statement at the top level."""
         self.end = min(self.spent + _PART, self.whole)
+
+    @contextmanager
+    def unlimited(self) -> Iterator[None]:
+        """Count, but do not limit, the steps within a block that nothing could give up."""
+        end, self.end = self.end, sys.maxsize
+        try:
+            yield
+        finally:
+            self.end = end
 
     def spend(self, cost: int) -> None:
         """Count some steps; raises `Exhausted`."""

@@ -93,6 +93,11 @@ class Renaming:
         self._renamed: dict[int, tuple[object, Any]] = {}
         self._matched: dict[tuple[int, int], tuple[object, object]] = {}
 
+    @property
+    def steps(self) -> int:
+        """What it has cost, in steps."""
+        return _SHARED_PART * len(self._renamed)
+
     def pair(self, number: int, counterpart: int) -> bool:
         """Pair two numbers; False if either is paired with a third.
 
@@ -167,6 +172,8 @@ _Rename: TypeAlias = Callable[[Any, Renaming], Any]
 _SHARED: Final = frozenset(
     {Key, Picked, Environment, FunctionValue, ClassValue, Held, ListValue, DictValue}
 )
+# The steps of one such value: it has many others in it.
+_SHARED_PART: Final = 3
 # A field that a class computes from its other fields, and that refers to the value itself.
 _DERIVED: Final = "linear"
 _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)

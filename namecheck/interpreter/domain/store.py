@@ -184,7 +184,7 @@ class Ledger:
         self.recording = recording
         try:
             yield recording
-            self.meter.spend(len(recording.reads))
+            self.meter.spend(len(recording.reads) >> 1)
         finally:
             self.recording = outer
             recording.ends(base)
@@ -249,7 +249,7 @@ class Store:
                 break
             layer = layer.parent
         every = dict(layers[-1])
-        self.ledger.meter.spend(len(every) >> 4)
+        self.ledger.meter.spend(len(every) >> 6)
         for cells in layers[-2::-1]:
             every.update(cells)
         return every

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from namecheck.core.evidence import Evidence
@@ -89,7 +90,8 @@ class Statements:
                 return []
             stores = [store if store is entry else store.flattened(entry) for store in stores]
             if len(stores) > self.interpreter.budget.paths:
-                stores = merges.few(common(stores), stores, self.interpreter.budget.paths)
+                with self._meter.unlimited() if frame.caller is None else nullcontext():
+                    stores = merges.few(common(stores), stores, self.interpreter.budget.paths)
         return stores
 
     def one(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:

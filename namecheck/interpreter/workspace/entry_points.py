@@ -326,11 +326,23 @@ class EntryPoints:
 
     def _replaceable(self, cls: ClassValue, store: Store) -> Iterator[str]:
         overridden = set[str]().union(*map(self._bound_names, self._derived(cls)))
-        inherited = set[str]().union(*map(self._bound_names, class_lookup.mro(cls)))
-        for name in sorted(inherited):
-            attribute = class_lookup.attribute(cls, name, store)
-            if name in overridden or self._is_bare_stub(_plain(attribute)):
+        # In a long chain of classes most bases lack most names.
+        binding_classes: dict[str, list[ClassValue]] = {}
+        for base in class_lookup.mro(cls):
+            if isinstance(base, ClassValue):
+                for name in self._bound_names(base):
+                    binding_classes.setdefault(name, []).append(base)
+        for name in sorted(binding_classes):
+            if name in overridden or self._is_stub_in(binding_classes[name], name, store):
                 yield name
+
+    def _is_stub_in(self, classes: Sequence[ClassValue], name: str, store: Store) -> bool:
+        """Whether the first of some classes that has this attribute has a bare stub there."""
+        for cls in classes:
+            member: Value | None = store.get((cls.address, name))
+            if member is not None:
+                return self._is_bare_stub(_plain(member))
+        return False
 
     def _is_bare_stub(self, value: Value | None) -> bool:
         """Whether a method has an empty body and no declared result."""

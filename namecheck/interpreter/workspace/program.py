@@ -56,7 +56,8 @@ class Program:
 
     def _settle(self, ends: list[Store]) -> None:
         if ends and ends != [self.store]:
-            self.store.absorb(merges.merge(self.store, ends))
+            with self.interpreter.context.ledger.meter.unlimited():
+                self.store.absorb(merges.merge(self.store, ends))
 
     def run_as_main(self) -> None:
         """Run the blocks under ``if __name__ == "__main__"``."""
@@ -90,6 +91,7 @@ class Program:
         """Run the top level, then each function by itself."""
         self.interpreter.budget.brief = self.interpreter.budget.sparing = True
         self.interpreter.budget.left = _FOR_OTHERS
+        self.interpreter.context.ledger.meter.run_briefly()
         self._settle(self.interpreter.imports.run_file(Frame(self.environment), self.store))
         self.run_functions()
 

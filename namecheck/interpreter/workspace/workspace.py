@@ -30,6 +30,7 @@ from namecheck.interpreter.evaluation.events import Listener
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
+from namecheck.interpreter.workspace.importers import Importer
 from namecheck.interpreter.workspace.linking import Links
 from namecheck.interpreter.workspace.program import Program
 from namecheck.operators import Operator
@@ -104,13 +105,16 @@ class Uses:
 class Module:
     """One file whose top level was run.
 
-    `unfinished` are the files whose top level was still running when this one read them.
+    `unfinished` are the files whose top level was still running when this one read them. `steps`
+    are what its top level costs, and what each file costs that was run for it.
     """
 
     location: str
     program: Program
+    importer: Importer
     uses: Uses = field(default_factory=Uses)
     unfinished: set[str] = field(default_factory=set)
+    steps: dict[str, int] = field(default_factory=dict)
 
     @property
     def environment(self) -> Environment:
@@ -155,6 +159,7 @@ class Workspace:
         self._locations: dict[ast.AST, str] = {}
         self._known: set[str] = set()
         self._users: list[Uses] = []
+        self._importers: list[Importer] = []
         self._attempts = 0
 
     # Analyses
@@ -167,7 +172,8 @@ class Workspace:
         module = self.module(location)
         assert module is not None, f"{location} cannot be read"
         uses = Uses({location})
-        with self._used_by(uses):
+        importer = module.importer.after_load()
+        with self._used_by(uses, importer):
             module.program.run_as_main()
             module.program.run_functions()
         return module.program, self._closed(uses)
@@ -188,12 +194,14 @@ class Workspace:
         return closed
 
     @contextmanager
-    def _used_by(self, uses: Uses) -> Iterator[None]:
+    def _used_by(self, uses: Uses, importer: Importer) -> Iterator[None]:
         self._users.append(uses)
+        self._importers.append(importer)
         try:
             yield
         finally:
             self._users.pop()
+            self._importers.pop()
 
     # Finding
 
@@ -262,12 +270,17 @@ class Workspace:
             self._users[-1].modules.add(location)
         if location in self._running:
             return self._unfinished(location)
+        importer = self._importers[-1] if self._importers else None
+        if importer is not None and not importer.may_run(location, self.files.name(location)):
+            return None
         if not self._running:
             self._attempts = 0
         if location not in self._modules:
             self._modules[location] = self._load(location)
         module = self._modules[location]
         if module is not None:
+            if importer is not None:
+                importer.add(module.steps)
             for waiting in self._running.values():
                 waiting.unfinished |= module.unfinished & self._running.keys()
         return module
@@ -310,14 +323,18 @@ class Workspace:
             return None
         self._known.add(location)
         self._locations[source.tree] = location
-        module = Module(location, Program(self._interpreter(source)))
+        program = Program(self._interpreter(source))
+        module = Module(location, program, Importer(location, program.interpreter))
         self._running[location] = module
+        sparing = not self.facts.names_dims(source)
         try:
-            with self._used_by(module.uses):
-                module.program.load(self.files.name(location), sparing=not self._names(source))
+            with self._used_by(module.uses, module.importer):
+                program.load(self.files.name(location), sparing=sparing)
         finally:
             del self._running[location]
-        self._add_to_ground(module.program)
+        own_steps = program.interpreter.context.ledger.meter.spent
+        module.steps = {**module.importer.steps, location: own_steps}
+        self._add_to_ground(program)
         return module
 
     def _interpreter(self, source: Source) -> Assembly:
