@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 
+from namecheck.cli import verbs
 from namecheck.project.cache import FOLDER
 from tests import patience
 
@@ -88,7 +89,17 @@ READS: Final = (
     ["rule", "NC101"],
     ["check", "--statistics"],
     ["report", "--html", "../pages"],
+    ["rule"],
+    ["check", "-"],
+    ["check", "--output-format", "gitlab", "--no-cache", "out/passwd", "passwd.py", "pipe.py"],
 )
+# The verbs that do more than read, whatever their arguments.
+_DOES_MORE: Final = {
+    "baseline": "it writes the baseline",
+    "compare": "it runs the program that is named",
+    "gate": "it imports torch, and reads nothing of the project",
+    "run": "it runs the program that is named",
+}
 
 # Events of `os` that only look, or are about this process.
 _HARMLESS: Final = {
@@ -185,6 +196,12 @@ def _writes(given: list[Any]) -> bool:
     if isinstance(mode, str):
         return bool(set(mode) & set("wax+"))
     return bool((flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
+
+
+def test_every_verb_that_reads_is_held() -> None:
+    held = {arguments[0] for arguments in READS if not arguments[0].startswith("-")}
+    assert held | _DOES_MORE.keys() == {*verbs.names()}
+    assert not held & _DOES_MORE.keys()
 
 
 def test_the_hook_sees_what_is_forbidden(tree: Path) -> None:
