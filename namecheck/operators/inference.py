@@ -239,6 +239,10 @@ def _apply(
         return _with_effects(result, alternatives[bindings[0].overload][1], args)
     if call.inplace:
         return _in_place(row, result, *receiver, native=native) if receiver else Inference(UNKNOWN)
+    if out is None and kwargs.get("out") is not None and isinstance(result, Tensor):
+        # A function in Python that passes it on (F.normalize): the result is this tensor.
+        written = Tensor(result.dims)
+        return Inference(written, {"out": written}, fields=row.returns)
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.has_named(inputs))
