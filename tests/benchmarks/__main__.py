@@ -20,6 +20,7 @@ q  lines per second and runs of function bodies in the projects under ``--projec
 r  one file: an empty one, and one of 300 annotated lines
 s  hostile programs in four sizes each
 t  the pages of a report on 100,000 lines full of names, apart from their analysis
+u  a compiled function with named inputs, beside the same without names
 
 Both sides run in turns, and the output is the median of the ratios of neighbouring runs, in
 processor time. ``--only WORD`` selects some of the programs of p and s. It needs an environment
@@ -202,6 +203,7 @@ def with_torch(name: str, rounds: int, folder: Path | None = None) -> None:
         "small operators": shim.small_operators,
         "transformer block": shim.transformer_block,
         "memory": shim.memory,
+        "compiled": shim.compiled,
         "attributes everywhere": attributes.everywhere,
         "attributes among names": attributes.among_names,
     }
@@ -249,6 +251,7 @@ def main() -> None:
         "r": starts.one_file,
         "s": lambda folder, rounds: growth.run(folder, options.only),
         "t": reports.rendering,
+        "u": lambda folder, rounds: with_torch("compiled", rounds),
     }
     if unknown := set(options.which) - set(benchmarks):
         parser.error(f"there is no benchmark {min(unknown)!r}")

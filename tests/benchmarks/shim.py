@@ -10,6 +10,8 @@ import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 import torch
@@ -37,6 +39,11 @@ class Times:
         """The minimum of all rounds: the time of the work without disturbance."""
         return min(self.sides[side])
 
+    def median(self, side: str, base: str = "plain") -> float:
+        """The median of the ratios of neighbouring rounds, the first left out."""
+        pairs = zip(self.sides[side][1:], self.sides[base][1:], strict=True)
+        return statistics.median(one / other for one, other in pairs)
+
     def ratio(self, side: str, base: str = "plain") -> float:
         """The best of one side over the best of the other."""
         return self.best(side) / self.best(base)
@@ -51,6 +58,16 @@ def best_of(step: Step, calls: int, repeats: int) -> float:
             step()
         best = min(best, time.process_time() - begin)
     return best / calls
+
+
+def decile_of(step: Step, calls: int) -> float:
+    """Seconds of one call, in the lower decile: what interrupts the process lasts longer."""
+    taken = []
+    for _ in range(calls):
+        begin = time.perf_counter_ns()
+        step()
+        taken.append(time.perf_counter_ns() - begin)
+    return sorted(taken)[calls // 10] / 1e9
 
 
 def _plain_steps(a: torch.Tensor, b: torch.Tensor, w: torch.Tensor) -> dict[str, Step]:
@@ -165,22 +182,67 @@ BLOCKS: Final = {"large": (16, 128, 256, 4), "small": (1, 4, 16, 2)}
 
 
 def transformer_block(rounds: int) -> None:
-    """f: forward and backward of a transformer block, large and small."""
+    """f: forward and backward of a transformer block, large and small: plain, unnamed, named."""
     torch.set_num_threads(1)
-    print(f"(f) a transformer block, forward and backward, best of {rounds} rounds")
+    print(f"(f) a transformer block, forward and backward, lower deciles, {rounds} rounds")
     for size, (batch, length, width, heads) in BLOCKS.items():
         times = Times()
-        calls = 3 if size == "large" else 100
-        for _ in range(rounds):
-            plain = _step(Block(width, heads, named=False), torch.randn(batch, length, width))
-            times.add("plain", best_of(plain, calls, REPEATS))
+        calls = 10 if size == "large" else 300
+        unnamed = _step(Block(width, heads, named=False), torch.randn(batch, length, width))
+        for _ in range(rounds + 1):
+            times.add("plain", decile_of(unnamed, calls))
             with runtime():
+                times.add("unnamed", decile_of(unnamed, calls))
                 x = torch.randn(batch, length, width)
                 x.names = ("N", "T", "C")  # type: ignore[attr-defined]
                 named = _step(Block(width, heads, named=True), x)
-                times.add("named", best_of(named, calls, REPEATS))
+                times.add("named", decile_of(named, calls))
         milliseconds = times.best("plain") * 1000
-        print(f"  {size:<8} {milliseconds:8.2f} ms a step   ratio {times.ratio('named'):.3f}")
+        ratios = ", ".join(f"{side} {times.median(side):.3f}" for side in ("unnamed", "named"))
+        print(f"  {size:<8} {milliseconds:8.2f} ms a step   {ratios}")
+
+
+BACKENDS: Final = ("eager", "aot_eager", "inductor")
+
+
+def compiled(rounds: int) -> None:
+    """u: a compiled function of two inputs and three outputs, with names and without."""
+    torch.set_num_threads(1)
+    print(f"(u) a compiled function, lower deciles, {rounds} rounds")
+    with runtime():
+        for backend in BACKENDS:
+            plain = torch.compile(_compiled_twin(), backend=backend)
+            named = torch.compile(_compiled_twin(), backend=backend)
+            (a, b), (c, d) = _pair(), _pair()
+            c.names = d.names = ("N", "C")
+            steps: dict[str, Step] = {
+                "plain": partial(plain, a, b),
+                "named": partial(named, c, d),
+            }
+            times = Times()
+            for _ in range(rounds + 1):
+                for side, step in steps.items():
+                    times.add(side, decile_of(step, 500))
+            micro = times.best("plain") * MICRO
+            print(f"  {backend:<10} {micro:8.1f} µs a call   ratio {times.median('named'):.3f}")
+
+
+def _compiled_twin() -> Any:
+    """A function that is compiled by itself: each has code of its own."""
+
+    def chain(a: Any, b: Any) -> Any:
+        x, y = a + b, a * b
+        for _ in range(3):
+            x = torch.relu(x + y)
+            y = y * 0.5 + x
+        return x, y, x - y
+
+    code = chain.__code__
+    return FunctionType(code.replace(co_name="chain"), globals())
+
+
+def _pair() -> Any:
+    return torch.randn(16, 16), torch.randn(16, 16)
 
 
 def memory(rounds: int) -> None:
