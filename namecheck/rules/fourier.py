@@ -115,8 +115,15 @@ def spectrogram(
 
 @rule(memory="unknown")
 def signals(input: Tensor, length: Size | None = None) -> Dims:
-    """The batch, and the samples (torch.istft)."""
-    if input.dims.rank is None:
+    """The batch, and the samples (torch.istft).
+
+    A spectrogram has a batch and its two dims. Up to torch 1.13 it might be real, with one more dim
+    for the two parts of a number: `torch.stft` of that time made it so.
+    """
+    rank = input.dims.rank
+    if rank is None:
+        return OPEN
+    if rank == 3 and input.dims.prefix[2].size == 2 and input.dtype is UNKNOWN:
         return OPEN
     samples = Dim(None) if length is None else Dim() if length is UNKNOWN else new_dim(length)
-    return joined(without_right(input.dims, 2), Dims((samples,)))
+    return joined(without_right(input.dims, 2 if rank < 4 else 3), Dims((samples,)))

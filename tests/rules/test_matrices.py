@@ -88,6 +88,7 @@ B, H, W, N, K = map(symbol, "bhwnk")
         ("gradient", (":b t",), "b t | b t"),
         ("stft", (":b n", 4, None, None, None, True, "reflect", False, False, True), "b _=4 _"),
         ("istft", (":b 3 t", 4), "b _"),
+        ("istft", (":b 3 t 2", 4), "b _"),
         ("fft.rfft", (":b n",), "b n//2+1"),
         ("fft.fftshift", (":b n",), "b n"),
     ],
