@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression, same, symbol, symbols
+from namecheck.core.sizes import Expression, Known, same, symbol, symbols
 
 Size: TypeAlias = int | Expression | Unknown
 
@@ -237,7 +237,20 @@ def agree(size: Size, other_size: Size) -> Answer:
     if isinstance(size, Unknown) or isinstance(other_size, Unknown):
         return Answer.MAYBE
     equal = same(size, other_size)
-    return Answer.MAYBE if equal is None else Answer.YES if equal else Answer.NO
+    if equal is None or (equal is False and _may_be_empty(size, other_size)):
+        return Answer.MAYBE
+    return Answer.YES if equal else Answer.NO
+
+
+def _may_be_empty(size: Known, other_size: Known) -> bool:
+    """Whether one size is 0, and only the code itself names the other one, which may be 0, too.
+
+    Two lists that one loop fills have no item where it never ran.
+    """
+    if 0 not in (size, other_size):
+        return False
+    words = symbols(size) | symbols(other_size)
+    return bool(words) and all(map(naming.is_undeclared, words))
 
 
 def are_apart(size: Size, other_size: Size) -> bool:

@@ -157,6 +157,11 @@ def is_number(name: str) -> bool:
     return _NUMBER in name
 
 
+def is_undeclared(name: str) -> bool:
+    """Whether only the code itself names an axis or a number, and no declaration does."""
+    return is_observed(name) or is_number(name)
+
+
 _NUMBER: Final = "ʹ"
 _OBSERVED: Final = "ʺ"
 # They stand for a dot and a bracket in the name of a path; letters to Python.
