@@ -6,6 +6,10 @@ from unittest import mock
 
 import pytest
 
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import FunctionValue, Value
+from namecheck.interpreter.evaluation.calls import Calls
+from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.summaries import CallSummaries
 from tests.interpreting import codes, notes
 
@@ -173,3 +177,29 @@ def test_what_changes_is_followed(name: str) -> None:
     ):
         assert (notes(source), codes(source)) == told
     assert told != ([], []) or "error" in name or "sizes" in name
+
+
+def test_an_equation_of_sizes_does_not_concern_a_call_without_them() -> None:
+    source = """
+from jaxtyping import Float
+
+def activated(x):
+    return x.relu()
+
+def compare(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"]):
+    activated(torch.zeros(2, 3))
+    assert a.shape[0] == b.shape[0]
+    activated(torch.zeros(2, 3))
+"""
+    followed: list[str] = []
+    run_body = Calls.run_body
+
+    def counted(
+        calls: Calls, function: FunctionValue, layer: Store, frame: Frame
+    ) -> list[tuple[Store, Value]]:
+        followed.extend(["activated"] * (function.name == "activated" and frame.is_called))
+        return run_body(calls, function, layer, frame)
+
+    with mock.patch.object(Calls, "run_body", counted):
+        assert codes(source) == []
+    assert followed == ["activated"]

@@ -199,11 +199,19 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
 
 def equated(tensor: Tensor, store: Store) -> Tensor:
     """A tensor under the equations of a path."""
+    dims, likely_dims = tensor.dims, tensor.likely
+    if not (_is_renamed(dims) or (likely_dims is not None and _is_renamed(likely_dims))):
+        return tensor
     equations = of(store)
     if equations is None:
         return tensor
     likely = None if tensor.likely is None else _equated(tensor.likely, equations)
     return replace(tensor, dims=_equated(tensor.dims, equations), likely=likely)
+
+
+def _is_renamed(dims: Dims) -> bool:
+    """Whether equations may change some dims: whether they have an axis or a symbol."""
+    return any(isinstance(dim.name, Axis) or isinstance(dim.size, Expression) for dim in dims.known)
 
 
 @lru_cache(maxsize=1024)
@@ -213,12 +221,16 @@ def _equated(dims: Dims, equations: Equations) -> Dims:
 
 def size(quantity: Known, store: Store) -> Known:
     """A size under the equations of a path."""
+    if isinstance(quantity, int):
+        return quantity
     equations = of(store)
     return quantity if equations is None else equations.size(quantity)
 
 
 def bindings(bindings: Bindings, store: Store) -> Bindings:
     """The bindings of axes under the equations of a path."""
+    if not bindings.axes and not bindings.runs:
+        return bindings
     equations = of(store)
     if equations is None:
         return bindings
