@@ -139,6 +139,12 @@ def test_a_file_that_costs_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch)
     assert findings[1].message.startswith("The file is not judged from here on")
 
 
+def test_a_long_table_of_constants_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "_PART", 60_000)
+    source = parsed(f"{HEAD}TABLE = [{'1, ' * 20_000}]{TAIL}")
+    assert [finding.code for finding in analysis.check(source).findings] == ["NC103"]
+
+
 def test_suppressions_are_matched_with_findings_by_line() -> None:
     source = parsed("A.sum('K')  # namecheck: ignore[NC103]\n" * 20_000)
     comments = Comments.of(source)

@@ -141,6 +141,7 @@ class Expressions:
     # Names and constants
 
     def _constant(self, constant: ast.Constant, store: Store, frame: Frame) -> Value:
+        self._meter.spent -= EXPRESSION - 1  # a table of constants may be long
         return Const(constant.value)
 
     def _name(self, name_node: ast.Name, store: Store, frame: Frame) -> Value:

@@ -168,7 +168,7 @@ class CallSummaries:
         for number in effects.made:
             ledger.mark_alike(number, renaming.numbers[number])
         outcome: Value = renaming.renamed(summary.outcome)
-        ledger.meter.spend(renaming.steps)
+        ledger.meter.spend(renaming.steps + len(effects.cells))
         return outcome
 
 
