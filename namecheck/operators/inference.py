@@ -239,8 +239,9 @@ def _apply(
         return _with_effects(result, alternatives[bindings[0].overload][1], args)
     if call.inplace:
         return _in_place(row, result, *receiver, native=native) if receiver else Inference(UNKNOWN)
-    if out is None and kwargs.get("out") is not None and isinstance(result, Tensor):
-        # A function in Python that passes it on (F.normalize): the result is this tensor.
+    passed_on = None if out is not None or not row.declares_out else kwargs.get("out")
+    if passed_on is not None and isinstance(result, Tensor):
+        # A function in Python writes to this tensor, and returns it (F.normalize).
         written = Tensor(result.dims)
         return Inference(written, {"out": written}, fields=row.returns)
     if out is not None:
