@@ -89,8 +89,8 @@ def _takes_tensor(owner: Any, attribute: str, value: Any) -> bool:
         return callable(value) or inspect.isdatadescriptor(value)
     if not callable(value) or inspect.isclass(value):
         return False
-    if value not in IGNORED:
-        return True
+    if value not in IGNORED and inspect.unwrap(value) not in IGNORED:
+        return True  # the tracer of torch.compile wraps some of them (manual_seed)
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{attribute}")
     kinds = [str(argument.type) for schema in schemas for argument in schema.arguments]
     if inspect.isfunction(value):
