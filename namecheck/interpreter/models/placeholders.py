@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from types import NoneType
-from typing import Any
+from typing import Any, Final
 
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
@@ -36,6 +36,29 @@ def filled(lowered_inputs: Inputs, node: Node, scope_node: ast.AST) -> Inputs | 
         {name: _filled(value, constants) for name, value in keywords.items()},
     )
     return None if after == lowered_inputs else after
+
+
+def are_of_others(node: Node, scope_node: ast.AST) -> bool:
+    """Whether an argument of a call has the items of another container: ``[f(x) for x in xs]``.
+
+    It is an expression in the call, or bound to a variable of the scope.
+    """
+    if not isinstance(node, ast.Call):
+        return False
+    arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+    names = [each.id for each in arguments if isinstance(each, ast.Name)]
+    bindings = (binding for name in names for binding in _bound(name, scope_node))
+    return any(map(_iterates, (*arguments, *bindings)))
+
+
+def _iterates(expression: ast.expr | None) -> bool:
+    """Whether an expression makes a sequence of the items of another container."""
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name):
+        return expression.func.id in _COPYING
+    return isinstance(expression, (ast.ListComp, ast.GeneratorExp))
+
+
+_COPYING: Final = frozenset({"list", "map", "reversed", "sorted", "tuple"})
 
 
 def _bound(name: str, scope_node: ast.AST) -> Iterator[ast.expr | None]:

@@ -336,10 +336,14 @@ class TorchOperators:
         """Whether an argument is refused for certain: by torch itself, and as it is.
 
         A list that is empty here may have been filled by code that nobody sees, unless it was made
-        in the code that runs, and nothing there fills it: a loop may always run once.
+        in the code that runs, and nothing there fills it: a loop may always run once. A list of the
+        items of another container is as empty as that one.
         """
         if contradiction.code != "NC114" or operator_call.key.startswith("einops."):
             return True
+        from namecheck.interpreter.evaluation import patches  # for a rare error
+        from namecheck.interpreter.models import placeholders
+
         store, frame = operator_call.store, operator_call.frame
         made = frame.environment.number
         for value in operator_call.every:
@@ -347,13 +351,11 @@ class TorchOperators:
                 continue
             if isinstance(value.address, int) and value.address < made:
                 return False
+            if placeholders.are_of_others(operator_call.node, frame.environment.scope):
+                return False
             for name in filled_variables(frame.environment.scope):
                 if store.get((made, name)) == value:
                     return False
-        from namecheck.interpreter.evaluation import (
-            patches,  # for an error that hardly any file has
-        )
-
         if self._patches is None:
             self._patches = patches.Patches(self.interpreter)
         return not self._patches.are_possible(frame)
