@@ -335,6 +335,8 @@ def test_a_pipe_that_is_closed_early(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_interrupted_from_outside(tmp_path: Path) -> None:
+    # A process that a shell starts in the background ignores the signal, and so do its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     command = subprocess.Popen(
         [sys.executable, "-m", "namecheck", "check", "-"],
         stdin=subprocess.PIPE,
@@ -343,6 +345,7 @@ def test_interrupted_from_outside(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
     )
+    signal.signal(signal.SIGINT, before)
     assert command.stdin is not None
     command.stdin.write(b"#" * (1 << 20))  # returns when all but a part was read: it is running
     command.stdin.flush()
