@@ -214,6 +214,14 @@ def kinds(device: Device) -> frozenset[str] | None:
     return frozenset(parted(name)[0] for name in names)
 
 
+def may_be_meta(device: Device, *, if_unknown: bool) -> bool:
+    """Whether it may be the meta device; an unknown one only where `if_unknown` says so."""
+    if isinstance(device, str):
+        return device == META
+    types = kinds(device)
+    return if_unknown if types is None else META in types
+
+
 def is_whole(device: str) -> bool:
     """Whether a device has an index, or its type needs none."""
     return device in _ONLY or ":" in device

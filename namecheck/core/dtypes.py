@@ -155,12 +155,14 @@ class Operand(NamedTuple):
 class Defaults:
     """The torch defaults: the dtype and the device of calls that name none.
 
-    `autocast` is whether it may be on, so that torch casts the operands of some operators.
+    `autocast` is whether it may be on, so that torch casts the operands of some operators; `meta`
+    is whether a tensor of an unknown device may be on the meta device, which refuses fewer dtypes.
     """
 
     dtype: DType = STANDARD_DEFAULT
     autocast: bool = False
     device: Device = STANDARD_DEVICE
+    meta: bool = False
 
 
 STANDARD: Final = Defaults()

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from namecheck.core import dtypes
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.devices import may_be_meta
 from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Defaults, DType, Operand
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.promotion import operand_of
@@ -174,7 +175,7 @@ def of_result(
 
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
-    on_meta = _on_meta(call_operands)
+    on_meta = _on_meta(call_operands, defaults)
     if not on_meta:
         for need in effect.needs:
             needs.check(need, call_operands, defaults)
@@ -196,15 +197,15 @@ def of_result(
     ]
 
 
-def _on_meta(call_operands: Operands) -> bool:
-    """Whether an operand is on the meta device.
+def _on_meta(call_operands: Operands, defaults: Defaults) -> bool:
+    """Whether an operand may be on the meta device.
 
     torch computes no elements there, so it has no kernel that could lack a dtype; and whether it
     makes the other checks of an operator depends on how that is implemented.
     """
     for leaves in call_operands.leaves.values():
         for leaf in leaves:
-            if isinstance(leaf, Tensor) and leaf.device == "meta":
+            if isinstance(leaf, Tensor) and may_be_meta(leaf.device, if_unknown=defaults.meta):
                 return True
     return False
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
+from namecheck.core.devices import may_be_meta
 from namecheck.core.dims import OPEN, Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes, is_of_dtypes
@@ -83,7 +84,8 @@ def infer(
     except signatures.Unbound:
         return _of_unknown(row, inplace, args, kwargs)
     except Contradiction as contradiction:
-        if contradiction.code == "NC203" and _is_on_meta((*args, *kwargs.values())):
+        on_meta = defaults is not None and defaults.meta
+        if contradiction.code == "NC203" and _is_on_meta((*args, *kwargs.values()), on_meta):
             return _of_unknown(row, inplace, args, kwargs)  # softmax and sort ignore the dim there
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes are checked first, those of the target included.
@@ -109,11 +111,11 @@ def _of_unknown(
     return Inference(UNKNOWN, mutations, fits=False)
 
 
-def _is_on_meta(value: Any) -> bool:
-    """Whether an argument is, or has, a tensor on the meta device."""
+def _is_on_meta(value: Any, if_unknown: bool) -> bool:
+    """Whether an argument may be, or have, a tensor on the meta device."""
     if isinstance(value, (tuple, list)):
-        return any(map(_is_on_meta, value))
-    return isinstance(value, Tensor) and value.device == "meta"
+        return any(_is_on_meta(item, if_unknown) for item in value)
+    return isinstance(value, Tensor) and may_be_meta(value.device, if_unknown=if_unknown)
 
 
 def _is_empty(value: Any) -> bool:

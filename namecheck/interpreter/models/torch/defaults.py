@@ -1,8 +1,9 @@
 """The default dtype, where autocast may be on, and the attributes of parameters.
 
 A file that contains the word autocast may run any of its code under it, and so may the code that it
-calls. Another file is assumed not to have set a default dtype before, unless the file itself, or
-the one that is checked, contains the call (docs/semantics.md).
+calls; where one mentions the meta device, a tensor of an unknown device may be there. Another file
+is assumed not to have set a default dtype before, unless the file itself, or the one that is
+checked, contains the call (docs/semantics.md).
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ def _left_open(checked: str, running: str) -> Defaults:
     autocast = any("autocast" in text for text in texts)
     default = LAYERS if any(re.search(_OF_DTYPES, text) for text in texts) else STANDARD.dtype
     device = UNKNOWN if any(re.search(_OF_DEVICES, text) for text in texts) else STANDARD.device
-    return Defaults(default, autocast, device)
+    meta = any(re.search(_OF_META, text) for text in texts)
+    return Defaults(default, autocast, device, meta)
 
 
 _OF_DTYPES: Final = r"set_default_(?:dtype|tensor_type)"
@@ -157,6 +159,7 @@ _OF_DEVICES: Final = (
     r"(?m)set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
     r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)"
 )
+_OF_META: Final = r"([\"'])meta(?::\d+)?\1|\bis_meta\b|init_empty_weights|FakeTensor"
 
 
 def castable(dtype: DType) -> DType:
