@@ -59,11 +59,16 @@ class Ended:
 
 
 def run_limited(
-    module: str, arguments: Sequence[str], limits: Limits, folder: Path, code: Path | None
+    module: str,
+    arguments: Sequence[str],
+    limits: Limits,
+    folder: Path,
+    code: Path | None,
+    python: str = sys.executable,
 ) -> Ended:
     """Run a module in a folder, from which it imports nothing, with `code` first in its path."""
     values = (limits.mebibytes * _MEBIBYTE, limits.seconds, limits.file_mebibytes * _MEBIBYTE)
-    command = [sys.executable, "-P", "-c", _START, *map(str, values), module, *arguments]
+    command = [python, "-P", "-c", _START, *map(str, values), module, *arguments]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     if code is not None:
         environment["PYTHONPATH"] = str(code)

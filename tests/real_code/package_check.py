@@ -69,7 +69,7 @@ def check_package(requirement: str, plan: Plan) -> Outcome:
         torch_lines = list(_torch_lines(folder))
         command = [*_COMMAND, *_FORMAT, *plan.options]
         ended = run_limited("namecheck", command, plan.limits, folder, plan.checkout)
-    findings, statistics = _report(ended.output)
+    findings, statistics = read_report(ended.output)
     return Outcome(
         requirement,
         _end(ended, findings),
@@ -82,7 +82,7 @@ def check_package(requirement: str, plan: Plan) -> Outcome:
         wall_seconds=round(ended.wall_seconds, 1),
         mebibytes=round(ended.mebibytes, 1),
         code=ended.code,
-        findings=tuple(place for place in findings if _is_judgement(place)),
+        findings=tuple(place for place in findings if is_judgement(place)),
         faults=tuple(_faults(ended, findings)),
         unjudged=(
             *(str(place) for place in findings if _is_limit(place)),
@@ -92,7 +92,7 @@ def check_package(requirement: str, plan: Plan) -> Outcome:
     )
 
 
-def _is_judgement(place: Place) -> bool:
+def is_judgement(place: Place) -> bool:
     """Whether a finding says that code is wrong."""
     code = register().get(place.code)  # another checkout may have other codes
     return code is None or code.kind in (Kind.FINDING, Kind.LINT)
@@ -100,7 +100,7 @@ def _is_judgement(place: Place) -> bool:
 
 def _is_limit(place: Place) -> bool:
     """Whether a finding says that code was not judged, for another reason than a fault."""
-    return not _is_judgement(place) and place.code != _INTERNAL
+    return not is_judgement(place) and place.code != _INTERNAL
 
 
 def _torch_lines(folder: Path) -> Iterator[int]:
@@ -111,7 +111,7 @@ def _torch_lines(folder: Path) -> Iterator[int]:
             yield text.count(b"\n")
 
 
-def _report(output: str) -> tuple[list[Place], dict[str, Any]]:
+def read_report(output: str) -> tuple[list[Place], dict[str, Any]]:
     """The findings and the statistics in the output of a check, which may have ended early."""
     try:
         report = json.loads(output)

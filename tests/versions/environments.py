@@ -30,6 +30,12 @@ class Environment:
         """Its interpreter."""
         return str(self.folder / ("Scripts" if os.name == "nt" else "bin") / "python")
 
+    @property
+    def site(self) -> Path:
+        """The folder of its packages."""
+        program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return Path(self.run("-c", program).stdout.strip())
+
     def version(self, package: str) -> str:
         """The version of an installed package."""
         program = f"from importlib.metadata import version; print(version({package!r}))"
@@ -72,9 +78,8 @@ def make(
         install = [environment.python, "-m", "pip", "install", "--quiet"]
     _install([*install, *requirements])
     if layered:
-        own = environment.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
         below = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-        (Path(own.stdout.strip()) / "below.pth").write_text("\n".join(sorted(below)) + "\n")
+        (environment.site / "below.pth").write_text("\n".join(sorted(below)) + "\n")
     return environment
 
 

@@ -1,0 +1,18 @@
+"""Reduces a neighbour of the dim: `x.mean(1)` for `x.mean(2)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.real_code.recall.dim_changes import wrong_dims
+from tests.real_code.recall.mutation import Mutation, Replacement, Source, Wrongness
+
+
+def _replacements(tree: ast.AST, _: Source) -> Iterator[Replacement]:
+    yield from wrong_dims(
+        tree, {"mean", "sum", "amax", "max", "min", "argmax", "norm", "std", "var", "cumsum"}
+    )
+
+
+MUTATION = Mutation("reduction over the wrong dim", Wrongness.ROLE, _replacements)
