@@ -12,9 +12,10 @@ for every choice of its flags. Where no run has a contradiction, none may be rep
 program with an incorrect expression is printed, and the command then exits with 1. One seed always
 generates the same programs.
 
-Two kinds of findings are counted, because the runs cannot decide them. A finding says that a line
+Three kinds of findings are counted, because the runs cannot decide them. A finding says that a line
 fails whenever it runs (docs/compare.md: unreached), so a line that no run reaches shows nothing.
-And a tensor whose size is unknown counts as having elements where an operator refuses its dtype
+Nor does a branch that no run takes, where a size decides: it may depend on the data. And a tensor
+whose size is unknown counts as having elements where an operator refuses its dtype
 (docs/semantics.md: dtypes); a run in which such a tensor happens to have none (`x.argwhere()`) goes
 on where the analysis has ended, so this run is left out.
 """
@@ -22,6 +23,7 @@ on where the analysis has ended, so this run is left out.
 from __future__ import annotations
 
 import argparse
+import ast
 import itertools
 import random
 import sys
@@ -161,6 +163,10 @@ def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferenc
     unfounded = tuple(
         each for each in findings if _is_reached(each, lines) and each.span not in empty
     )
+    if unfounded:
+        taken = syntax.parse(of_taken_branches(grown.text, choices).encode(), PLACE)
+        remaining = {(each.code, each.message) for each in _findings(taken, inferences)}
+        unfounded = tuple(each for each in unfounded if (each.code, each.message) in remaining)
     undecided = tuple(each for each in findings if each not in unfounded)
     return Compared(name, source, sides, unfounded, undecided)
 
@@ -169,6 +175,32 @@ def _is_of_no_elements(one: Joined) -> bool:
     """Whether a refused dtype was accepted for a tensor without elements."""
     is_refused = one.fault in (Fault.UNFOUNDED, Fault.NAMES) and "NC3" in one.static
     return is_refused and any("=0" in shown for shown in one.observed)
+
+
+def of_taken_branches(text: str, choices: Sequence[Choice]) -> str:
+    """A program that ends on each branch that no run takes, where a test of a size decides."""
+    tree = ast.parse(text)
+    tests = [each for each in tree.body if isinstance(each, ast.If) and _asks_size(each.test)]
+    outcomes: dict[ast.If, set[bool]] = {each: set() for each in tests}
+    for chosen in choices:
+        lines: set[int] = set()
+        run(text, chosen, lines)
+        for each in tests:
+            outcomes[each].add(each.body[0].lineno in lines)
+    for each in tests:
+        if True not in outcomes[each]:
+            each.body = [ast.parse("raise SystemExit").body[0]]
+        if False not in outcomes[each]:
+            each.orelse = [ast.parse("raise SystemExit").body[0]]
+    return ast.unparse(tree)
+
+
+def _asks_size(test: ast.expr) -> bool:
+    """Whether a test reads a size of a tensor."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in ("size", "shape")
+        for node in ast.walk(test)
+    )
 
 
 def _is_reached(finding: Finding, lines: set[int]) -> bool:

@@ -6,7 +6,8 @@ import os
 from collections import Counter
 
 from namecheck.compare.join import Verdict
-from tests.compare_random import compared
+from namecheck.runtime import runtime
+from tests.compare_random import compared, of_taken_branches
 
 SEED = os.environ.get("NAMECHECK_SEED", "0")
 COUNT = 60
@@ -21,3 +22,22 @@ def test_random_programs_agree() -> None:
     known = verdicts[Verdict.AGREE] / (verdicts.total() - verdicts[Verdict.UNREACHED])
     assert verdicts[Verdict.AGREE] > 8 * COUNT
     assert known > 0.95
+
+
+def test_a_branch_on_a_size_that_no_run_takes_ends_the_program() -> None:
+    """How many elements are distinct depends on the data; the dims of `x` do not."""
+    program = (
+        "import torch\n"
+        "x = torch.rand((2,), names=('N',))\n"
+        "y = torch.unique(x)\n"
+        "if {}:\n"
+        "    z = x\n"
+        "else:\n"
+        "    z = torch.rand((2,), names=('C',))\n"
+        "z.sum('N')\n"
+    )
+    names = "'N' in x.names"
+    sizes = program.format("y.shape[0] == 2")
+    with runtime("error"):
+        assert "raise SystemExit\nz.sum" in of_taken_branches(sizes, [()])
+        assert "SystemExit" not in of_taken_branches(program.format(names), [()])
