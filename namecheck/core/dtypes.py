@@ -297,6 +297,9 @@ def covers(dtype: DType, covered_dtype: DType) -> bool:
     return bool(possible(covered_dtype)) and set(possible(covered_dtype)) <= set(possible(dtype))
 
 
+MASKS: Final = frozenset({"bool", "uint8"})  # an index of these dtypes is a mask
+
+
 @cache
 def is_among(dtype: DType, dtypes: frozenset[str]) -> Answer:
     """Whether a dtype is one of these."""

@@ -80,13 +80,12 @@ def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
 
 def _is_int(index: Any) -> Answer:
     """Whether an index is a tensor that torch takes for an int: 0-d, and no mask."""
-    if not isinstance(index, Tensor) or index.dims.min_rank > 0 or index.dtype in ("bool", "uint8"):
+    if not isinstance(index, Tensor) or index.dims.min_rank > 0:
         return Answer.NO
-    possible = dtypes.possible(index.dtype)
-    masks = [dtype in ("bool", "uint8") for dtype in possible]
-    if index.dims.open or not possible or any(masks):
-        return Answer.MAYBE
-    return Answer.YES
+    is_mask = dtypes.is_among(index.dtype, dtypes.MASKS)
+    if is_mask is Answer.YES:
+        return Answer.NO
+    return Answer.MAYBE if index.dims.open or is_mask is Answer.MAYBE else Answer.YES
 
 
 def _gathered(tensor: Tensor, index_parts: list[Any]) -> Memory:

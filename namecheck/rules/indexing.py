@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from types import EllipsisType
-from typing import Any, Final
+from typing import Any
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Size, clash
-from namecheck.core.dtypes import is_among
+from namecheck.core.dtypes import MASKS, is_among
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression, Known, is_at_least, symbol, symbols
 from namecheck.core.tensors import Many, Tensor
@@ -24,8 +24,6 @@ from namecheck.rules.factories import shape_of
 from namecheck.rules.refusals import has_named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
-
-_MASKS: Final = frozenset({"bool", "uint8"})
 
 
 @rule(memory="indexes")
@@ -273,7 +271,7 @@ def _is_doubtful(item: Any) -> bool:
         return any(isinstance(part, Unknown) for part in item)  # it may contain a list or a slice
     if not isinstance(item, Tensor):
         return False
-    doubt = is_among(item.dtype, _MASKS) is Answer.MAYBE
+    doubt = is_among(item.dtype, MASKS) is Answer.MAYBE
     return item.dims.rank is None or (doubt and item.dims.rank != 1)
 
 
@@ -325,7 +323,7 @@ def _check_mask(item: Any, over: tuple[Dim, ...]) -> None:
 
 def _masks(tensor: Tensor) -> bool:
     """Whether a tensor is certainly a mask, and no tensor of indices."""
-    return is_among(tensor.dtype, _MASKS) is Answer.YES
+    return is_among(tensor.dtype, MASKS) is Answer.YES
 
 
 def _is_bool_scalar(item: Any) -> bool:
@@ -408,7 +406,7 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
         return _Advanced(over, dims, by_tensor=False, mask=mask, named=has_named(item))
     if _masks(item):
         return _Advanced(over, Dims((Dim(None),)), False, mask=True, named=item.dims.named())
-    no_mask = is_among(item.dtype, _MASKS) is Answer.NO
+    no_mask = is_among(item.dtype, MASKS) is Answer.NO
     certain = no_mask or _is_no_mask(item.dims, over)
     dims = item.dims if certain else item.dims.sizeless()
     return _Advanced(over, dims, by_tensor=True, mask=False, named=item.dims.named())
