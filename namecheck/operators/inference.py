@@ -6,8 +6,8 @@ variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache, reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial, reduce
 from typing import Any, Final
 
 from namecheck.core import names as naming
@@ -84,15 +84,16 @@ def infer(
     except signatures.Unbound:
         return _of_unknown(row, inplace, args, kwargs)
     except Contradiction as contradiction:
-        on_meta = defaults is not None and defaults.meta
-        if contradiction.code == "NC203" and _is_on_meta((*args, *kwargs.values()), on_meta):
+        arguments = (*args, *kwargs.values())
+        on_meta = partial(_may_be_meta, if_unknown=defaults is not None and defaults.meta)
+        if contradiction.code == "NC203" and _has_tensor(arguments, on_meta):
             return _of_unknown(row, inplace, args, kwargs)  # softmax and sort ignore the dim there
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes are checked first, those of the target included.
             plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
             if plain.contradiction is not None:
                 return plain
-            if is_of_dtypes(contradiction.code) and _is_empty((*args, *kwargs.values())):
+            if is_of_dtypes(contradiction.code) and _has_tensor(arguments, _is_empty):
                 return plain  # many operators return before they look for a kernel
         misspelling = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
         return Inference(UNKNOWN, contradiction=misspelling or contradiction.alone())
@@ -111,18 +112,20 @@ def _of_unknown(
     return Inference(UNKNOWN, mutations, fits=False)
 
 
-def _is_on_meta(value: Any, if_unknown: bool) -> bool:
-    """Whether an argument may be, or have, a tensor on the meta device."""
+def _has_tensor(value: Any, fits: Callable[[Tensor], bool]) -> bool:
+    """Whether an argument is a tensor that fits, or has one in it."""
     if isinstance(value, (tuple, list)):
-        return any(_is_on_meta(item, if_unknown) for item in value)
-    return isinstance(value, Tensor) and may_be_meta(value.device, if_unknown=if_unknown)
+        return any(_has_tensor(part, fits) for part in value)
+    return isinstance(value, Tensor) and fits(value)
 
 
-def _is_empty(value: Any) -> bool:
-    """Whether an argument, or a tensor in it, certainly has no elements."""
-    if isinstance(value, (tuple, list)):
-        return any(map(_is_empty, value))
-    return isinstance(value, Tensor) and 0 in value.dims.sizes
+def _may_be_meta(tensor: Tensor, *, if_unknown: bool) -> bool:
+    return may_be_meta(tensor.device, if_unknown=if_unknown)
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    """Whether a tensor certainly has no elements."""
+    return 0 in tensor.dims.sizes
 
 
 def _check_ranks(results: Sequence[Any]) -> None:
