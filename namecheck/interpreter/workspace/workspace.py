@@ -101,6 +101,13 @@ class Uses:
     found: dict[Query, str | None] = field(default_factory=dict)
 
 
+class Analysis(NamedTuple):
+    """An analysis that runs: what it has read so far, and what may be run for it."""
+
+    uses: Uses
+    importer: Importer
+
+
 @dataclass(slots=True)
 class Module:
     """One file whose top level was run.
@@ -158,8 +165,7 @@ class Workspace:
         self._running: dict[str, Module] = {}
         self._locations: dict[ast.AST, str] = {}
         self._known: set[str] = set()
-        self._users: list[Uses] = []
-        self._importers: list[Importer] = []
+        self._analyses: list[Analysis] = []
         self._attempts = 0
 
     # Analyses
@@ -195,13 +201,11 @@ class Workspace:
 
     @contextmanager
     def _used_by(self, uses: Uses, importer: Importer) -> Iterator[None]:
-        self._users.append(uses)
-        self._importers.append(importer)
+        self._analyses.append(Analysis(uses, importer))
         try:
             yield
         finally:
-            self._users.pop()
-            self._importers.pop()
+            self._analyses.pop()
 
     # Finding
 
@@ -209,8 +213,8 @@ class Workspace:
         """The location of a module that a file imports."""
         query = Query(self._location(source), level, name)
         location = self.files.find(*query)
-        if self._users:
-            self._users[-1].found[query] = location
+        if self._analyses:
+            self._analyses[-1].uses.found[query] = location
         if location is not None:
             self._known.add(location)
         return location
@@ -228,8 +232,8 @@ class Workspace:
 
     def source(self, location: str) -> Source | None:
         """The file at a location; notes that the analysis uses it."""
-        if self._users:
-            self._users[-1].modules.add(location)
+        if self._analyses:
+            self._analyses[-1].uses.modules.add(location)
         return self.files.source(location)
 
     def _location(self, source: Source) -> str:
@@ -266,11 +270,11 @@ class Workspace:
 
     def module(self, location: str) -> Module | None:
         """A file, whose top level is run first; None if there is no such file."""
-        if self._users:
-            self._users[-1].modules.add(location)
+        if self._analyses:
+            self._analyses[-1].uses.modules.add(location)
         if location in self._running:
             return self._unfinished(location)
-        importer = self._importers[-1] if self._importers else None
+        importer = self._analyses[-1].importer if self._analyses else None
         if importer is not None and not importer.may_run(location, self.files.name(location)):
             return None
         if not self._running:
