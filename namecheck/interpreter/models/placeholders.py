@@ -14,7 +14,10 @@ from typing import Any, Final
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
-from namecheck.interpreter.models.torch.operands import Inputs
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.unfollowed import filled_variables
+from namecheck.interpreter.domain.values import ListValue
+from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall
 
 
 def filled(lowered_inputs: Inputs, node: Node, scope_node: ast.AST) -> Inputs | None:
@@ -38,8 +41,34 @@ def filled(lowered_inputs: Inputs, node: Node, scope_node: ast.AST) -> Inputs | 
     return None if after == lowered_inputs else after
 
 
-def are_of_others(node: Node, scope_node: ast.AST) -> bool:
-    """Whether an argument of a call has the items of another container: ``[f(x) for x in xs]``.
+def may_have_items(operator_call: OperatorCall) -> bool:
+    """Whether a list that is empty in a call may have items when the code runs.
+
+    Code that nobody sees may fill it, unless it was made in the code that runs, and nothing there
+    fills it: a loop may always run once. A list of the items of another container is as empty as
+    that one.
+    """
+    store, environment = operator_call.store, operator_call.frame.environment
+    empty_lists = [
+        value
+        for value in operator_call.every
+        if isinstance(value, ListValue) and joins.items(value, store) == ()
+    ]
+    if not empty_lists:
+        return False
+    addresses = [each.address for each in empty_lists if isinstance(each.address, int)]
+    if any(address < environment.number for address in addresses):
+        return True
+    filled_values = [
+        store.get((environment.number, name)) for name in filled_variables(environment.scope)
+    ]
+    return any(each in filled_values for each in empty_lists) or _has_items_of_others(
+        operator_call.node, environment.scope
+    )
+
+
+def _has_items_of_others(node: Node, scope_node: ast.AST) -> bool:
+    """Whether an argument of a call takes the items of another container: ``[f(x) for x in xs]``.
 
     It is an expression in the call, or bound to a variable of the scope.
     """

@@ -19,10 +19,8 @@ from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.unfollowed import filled_variables
 from namecheck.interpreter.domain.values import (
     Held,
-    ListValue,
     Opaque,
     Operand,
     Picked,
@@ -335,30 +333,18 @@ class TorchOperators:
     ) -> bool:
         """Whether an argument is refused for certain: by torch itself, and as it is.
 
-        A list that is empty here may have been filled by code that nobody sees, unless it was made
-        in the code that runs, and nothing there fills it: a loop may always run once. A list of the
-        items of another container is as empty as that one.
+        An empty list may be a placeholder, and torch may have been patched.
         """
         if contradiction.code != "NC114" or operator_call.key.startswith("einops."):
             return True
         from namecheck.interpreter.evaluation import patches  # for a rare error
         from namecheck.interpreter.models import placeholders
 
-        store, frame = operator_call.store, operator_call.frame
-        made = frame.environment.number
-        for value in operator_call.every:
-            if not isinstance(value, ListValue) or joins.items(value, store) != ():
-                continue
-            if isinstance(value.address, int) and value.address < made:
-                return False
-            if placeholders.are_of_others(operator_call.node, frame.environment.scope):
-                return False
-            for name in filled_variables(frame.environment.scope):
-                if store.get((made, name)) == value:
-                    return False
+        if placeholders.may_have_items(operator_call):
+            return False
         if self._patches is None:
             self._patches = patches.Patches(self.interpreter)
-        return not self._patches.are_possible(frame)
+        return not self._patches.are_possible(operator_call.frame)
 
     def _report(
         self, operator_call: OperatorCall, contradiction: Contradiction, *, by_axes: bool
