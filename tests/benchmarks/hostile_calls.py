@@ -34,6 +34,25 @@ def recursion_chain(size: int = 2_000) -> str:
     return _joined([*body, f"def f{size}(x):\n    return x", "f0(A)"])
 
 
+def hands_on(size: int = 8) -> str:
+    """8 functions that give themselves and the next to unknown code."""
+    lines = ["import somewhere", "pool = somewhere.Pool()", "tasks = {}", "running = None"]
+    for n in range(size):
+        lines += [
+            f"def f{n}(key):",
+            "    global running",
+            "    try:",
+            "        tasks[key] = somewhere.load(key)",
+            "    except Exception as error:",
+            "        running = error",
+            f"        pool.submit(f{(n + 1) % size}, key)",
+            "    finally:",
+            "        running = None",
+            f"        pool.submit(f{n}, key)",
+        ]
+    return _joined(lines)
+
+
 def calls_twice(size: int = 60) -> str:
     """A chain of 60 methods that call the next twice."""
     lines = ["class M:", "    def __init__(self):", "        self.w = A"]

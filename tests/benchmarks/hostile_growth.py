@@ -396,6 +396,7 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         one_pattern: (25, 50, 100, 200),
         numbers_in_sums: (5, 10, 20, 40),
         handlers: (2, 4, 8, 16),
+        hostile_calls.hands_on: (2, 4, 8, 16),
         writes_to_what_was_picked: (5, 10, 20, 40),
         lists_of_other_lengths: (5, 10, 20, 40),
         long_annotations: (100, 200, 400, 800),

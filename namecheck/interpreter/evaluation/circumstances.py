@@ -21,14 +21,16 @@ class Circumstances:
     """The properties of the surrounding frames that were used while one call was run.
 
     `cut` are the functions whose bodies were not run, as they had too many frames already; with
-    `is_cut` a body was not run because the call stack was too deep. In an `unrolled` call a loop
-    was run item by item, which depends on the loops around it. In a `guarded` one a guard was
-    looked up. With `at_site` the outcome depends on the node of the call.
+    `is_cut` a body was not run because the call stack was too deep, with `is_handed_on` because
+    unknown code would have called it within other functions that it calls. In an `unrolled` call
+    a loop was run item by item, which depends on the loops around it. In a `guarded` one a guard
+    was looked up. With `at_site` the outcome depends on the node of the call.
     """
 
     node: object
     cut: set[ast.AST] = field(default_factory=set)
     is_cut: bool = False
+    is_handed_on: bool = False
     unrolled: bool = False
     guarded: bool = False
     at_site: bool = False
@@ -37,6 +39,7 @@ class Circumstances:
         """Add the properties that a call within this one has used."""
         self.cut |= nested.cut
         self.is_cut |= nested.is_cut
+        self.is_handed_on |= nested.is_handed_on
         self.unrolled |= nested.unrolled
         self.guarded |= nested.guarded
 
@@ -45,6 +48,7 @@ class Circumstances:
         return Answers(
             self.node if self.at_site else None,
             depth(frame) if self.is_cut else None,
+            handed_on(frame) if self.is_handed_on else None,
             tuple((scope, times_entered(scope, frame)) for scope in self.cut),
             loops_around(frame) if self.unrolled else None,
             tuple(frame.deep_guards()) if self.guarded else None,
@@ -57,6 +61,7 @@ class Answers:
 
     node: object
     depth: int | None
+    handed_on: int | None
     entered: tuple[tuple[ast.AST, int], ...]
     loops: int | None
     guards: tuple[Guard, ...] | None
@@ -69,6 +74,7 @@ class Answers:
         return (
             (self.node is None or self.node is call_node)
             and (self.depth is None or depth(frame) >= self.depth)
+            and (self.handed_on is None or handed_on(frame) >= self.handed_on)
             and all(times_entered(scope, frame) >= times for scope, times in self.entered)
             and (self.loops is None or loops_around(frame) == self.loops)
             and (self.guards is None or tuple(frame.deep_guards()) == self.guards)
@@ -83,6 +89,14 @@ def depth(frame: Frame) -> int:
 def times_entered(definition: ast.AST, frame: Frame) -> int:
     """How many frames of a function are on the call stack of a frame."""
     return sum(entered.environment.scope is definition for entered in frame.stack())
+
+
+def handed_on(frame: Frame) -> int:
+    """How many frames on the call stack are of calls by unknown code, entry points included.
+
+    Such a call has the definition of the function as its site.
+    """
+    return sum(entered.site is entered.environment.scope for entered in frame.stack())
 
 
 def loops_around(frame: Frame) -> int:

@@ -20,6 +20,9 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # How many frames of one function the call stack may have.
 _RECURSION: Final = 8
+# How many frames of calls by unknown code it may have: such code may be given functions again in
+# each function that it calls, itself among them.
+_HANDED_ON: Final = 3
 _DEFINED: Final = (FunctionValue, ClassValue)
 
 
@@ -34,7 +37,7 @@ class Following:
         interpreter = self.interpreter
         if not self._matters(function, call):
             interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
-            self._havoc_variables(function, call.store)
+            self.havoc_variables(function, call.store)
             return False
         elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
             function
@@ -53,7 +56,7 @@ class Following:
             return call.args[0]
         return self.interpreter.fresh("result", TRANSPARENT if syntax.returns_decorator else None)
 
-    def _havoc_variables(self, function: FunctionValue, store: Store) -> None:
+    def havoc_variables(self, function: FunctionValue, store: Store) -> None:
         """Forget what a function may write to the variables around it, and to their containers."""
         syntax = self.interpreter.context.files.unfollowed(function.node)
         for name in sorted(syntax.filled | syntax.rebound):
@@ -109,3 +112,12 @@ class Following:
                 around.cut.add(function.node)
             return True
         return False
+
+    def is_handed_on(self, frame: Frame) -> bool:
+        """Whether unknown code called the functions on the stack, so that it calls no further."""
+        if circumstances.handed_on(frame) < _HANDED_ON:
+            return False
+        around = self.interpreter.progress.around
+        if around is not None:
+            around.is_handed_on = True
+        return True

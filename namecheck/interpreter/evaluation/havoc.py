@@ -208,6 +208,11 @@ class Havoc:
         )
         if not isinstance(function, FunctionValue) or not self._has_effects(function):
             return
+        if self.interpreter.is_handed_on(frame):
+            self.interpreter.havoc_variables(function, store)
+            if isinstance(function_value, BoundMethod):
+                self._forget([function_value.receiver], store, frame)
+            return
         if self.interpreter.too_deep(function, frame) or not self.interpreter.budget.spend():
             return
         receiver = [function_value.receiver] if isinstance(function_value, BoundMethod) else []

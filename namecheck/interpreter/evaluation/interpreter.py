@@ -356,10 +356,16 @@ class Interpreter(Protocol):
     def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
         """Whether calls are nested too deeply to follow another function."""
 
+    def is_handed_on(self, frame: Frame) -> bool:
+        """Whether unknown code called the functions on the stack, so that it calls no further."""
+
     # Unknown code
 
     def havoc_arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
         """Pass the arguments of a call to code that is known by name only; a stranger renames."""
+
+    def havoc_variables(self, function: FunctionValue, store: Store) -> None:
+        """Forget what a function may write to the variables around it, and to their containers."""
 
     def havoc_labels(self, escaped: Iterable[Value], store: Store) -> None:
         """Make the labels of these tensors unknown, and those of tensors in them."""

@@ -174,6 +174,8 @@ class Assembly:
 
         following = Following(self)
         self.too_deep = following.too_deep
+        self.is_handed_on = following.is_handed_on
+        self.havoc_variables = following.havoc_variables
         calls = Calls(self, following)
         self.call = calls.call
         self.call_values = calls.call_values
