@@ -130,17 +130,15 @@ class Ledger:
         return isinstance(address, int) and moment < address < self.block.stop
 
     def mark_alike(self, number: int, counterpart: int) -> None:
-        """Give a number the properties of another: captured, a parameter, its attributes."""
+        """Give a number the properties of another: captured, a parameter, one of several."""
         for numbers in (self.captured, self.parameters, self.several):
             if number in numbers:
                 numbers.add(counterpart)
-        names = self.attributes.get(AttributeNames(number))
-        if names is not None:
-            self.attributes[AttributeNames(counterpart)] = names
 
-    def has_attributes(self, address: Hashable) -> bool:
-        """Whether any path wrote an attribute to the instance with this address."""
-        return AttributeNames(address) in self.attributes
+    def instances_in(self, cell_keys: Iterable[Hashable]) -> frozenset[Hashable]:
+        """The addresses of the instances of which some cells are attributes."""
+        addresses = {key[0] for key in cell_keys if type(key) is tuple}
+        return frozenset(each for each in addresses if AttributeNames(each) in self.attributes)
 
     def add_attribute(self, address: Hashable, name: str) -> None:
         """Note a write to an attribute."""

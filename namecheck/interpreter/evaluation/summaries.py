@@ -80,7 +80,10 @@ class CallSummaries:
             return follow(call)
         inputs = _inputs(function, call, interpreter.progress.round)
         known = self._known.setdefault(self._key(function, call), [])
+        is_silent = interpreter.findings.silent > 0
         for number, summary in enumerate(known):
+            if summary.is_silent and not is_silent:
+                continue
             renaming = summary.renaming(inputs, call, self._numbering)
             if renaming is not None:
                 if number:
@@ -104,7 +107,6 @@ class CallSummaries:
             function.node,
             call.node is function.node,
             budget.sparing,
-            interpreter.findings.silent > 0,
             tuple(map(_sort, call.args)),
             tuple([(word, _sort(value)) for word, value in call.kwargs.items()]),
         )
@@ -135,12 +137,14 @@ class CallSummaries:
             inputs,
             outcome,
             layer.cells if outcome is not None else {},
+            ledger.instances_in(layer.cells),
             recording,
             range(recording.since.start, ledger.new()),
             circumstances.answers(call.frame),
             frozenset(errors),
             progress.unknowns - unknowns,
             progress.events - events,
+            is_silent=interpreter.findings.silent > 0,
         )
         return summary, outcome
 
@@ -152,7 +156,6 @@ class CallSummaries:
         progress.events += summary.events
         progress.errors |= summary.errors
         effects = summary.effects
-        made = frozenset(effects.made)
         for number in effects.made:
             renaming.pair(number, ledger.new())
         call.store.pass_through(renaming.entries(effects.passed))
@@ -160,8 +163,7 @@ class CallSummaries:
             raise PathEnds
         call.store.restore(renaming.entries(effects.cells))
         for key, _ in effects.cells:
-            # What the call made is marked as a whole, below.
-            if type(key) is tuple and key[0] not in made and ledger.has_attributes(key[0]):
+            if type(key) is tuple and key[0] in summary.instances:
                 ledger.add_attribute(*renaming.renamed(key))
         for address, initial in effects.first:
             call.store.note_initial(renaming.renamed(address), renaming.renamed(initial))
@@ -205,6 +207,8 @@ class _Summary:
         "answers",
         "errors",
         "events",
+        "instances",
+        "is_silent",
         "outcome",
         "unknowns",
         "usable",
@@ -215,16 +219,20 @@ class _Summary:
         inputs: tuple[object, ...],
         outcome: Value | None,
         cells: Mapping[Hashable, Any],
+        instances: frozenset[Hashable],
         recording: Recording,
         made_numbers: range,
         answers: Answers,
         errors: frozenset[str],
         unknowns: int,
         events: int,
+        *,
+        is_silent: bool,
     ) -> None:
         self._inputs = inputs
         self.outcome = outcome
         self._cells = cells
+        self.instances = instances
         self._passed = tuple(
             (key, content)
             for key, contents in recording.written.items()
@@ -240,6 +248,7 @@ class _Summary:
         self.errors = errors
         self.unknowns = unknowns
         self.events = events
+        self.is_silent = is_silent
         self.usable = True
 
     @property
