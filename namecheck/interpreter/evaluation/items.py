@@ -101,6 +101,8 @@ class Items:
             content = joins.items(sequence, store) if isinstance(sequence, ListValue) else sequence
         if isinstance(index, SliceValue):
             return self._slice_of(sequence, content, index, store)
+        if isinstance(index, TupleValue):
+            return self._no_item_of(sequence)
         if isinstance(content, Repeated):
             return joins.pick(content, joins.identity(index, store), store)
         if isinstance(index, Const) and isinstance(index.value, int):
@@ -109,6 +111,12 @@ class Items:
                 return content[position]
             self.interpreter.fail("IndexError")
         return joins.pick(content, joins.identity(index, store), store)
+
+    def _no_item_of(self, sequence: TupleValue | ListValue | Repeated) -> Value:
+        """What ``x[:, 0]`` is of a sequence: an error; where it may be something else, unknown."""
+        if isinstance(sequence, TupleValue):
+            self.interpreter.fail("TypeError")
+        return self.interpreter.fresh("item")
 
     def _slice_of(
         self,
