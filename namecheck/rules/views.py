@@ -282,6 +282,8 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
         return  # all elements, in their order
     own = [part.ratio for part in parts]
     goal = [_Part(Dim(None, size)).ratio for size in sizes]
+    if _are_exchanged_alike(own, goal):
+        return
     before, after = _shares(own), _shares(goal)
     if not before or not after or before[-1] != after[-1]:
         surplus = before[-1] / after[-1] if before and after else ONE
@@ -339,6 +341,22 @@ def _check_sides(
             ):
                 raise _scrambled(part.dim, parts, sizes, (share, other_share))
     _check_steps(parts, own_ratios, goal, sizes)
+
+
+def _are_exchanged_alike(own_ratios: _Ratios, goal: _Ratios) -> bool:
+    """Whether a view exchanges two axes whose sizes two functions have read, each one of them.
+
+    They may be the sides of a square, of which either function has a word for one.
+    """
+    if len(own_ratios) != len(goal):
+        return False
+    moved = [(one, other) for one, other in zip(own_ratios, goal, strict=True) if one != other]
+    if len(moved) != 2 or moved[0] != moved[1][::-1]:
+        return False
+    one, other = moved[0]
+    if one is None or other is None or not _are_observed(one, other):
+        return False
+    return not are_apart(one.size, other.size)
 
 
 def _is_of_rest(*quotients: Ratio) -> bool:

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.findings import Place
 from namecheck.core.syntax import Located as Node
+from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import NONE, Const, Environment, Repeated, Value
 from namecheck.interpreter.evaluation.observations import Begun
@@ -192,3 +195,14 @@ class EarlyExits:
                 kind_value == Const(exit_) or not isinstance(kind_value, Const)
             ):
                 paths.append((store, value) if exit_ == "return" else store)
+
+
+def is_within(place: Place, frame: Frame, source: Source) -> bool:
+    """Whether a place is in the scope that is running; at the top level every place is."""
+    scope = frame.environment.scope
+    if isinstance(scope, COMPREHENSIONS) and frame.caller is not None:
+        return is_within(place, frame.caller, source)
+    if not isinstance(scope, FUNCTIONS):
+        return frame.caller is None
+    span = source.span(scope)
+    return place.filename == source.filename and span.line <= place.span.line <= span.end_line

@@ -29,7 +29,7 @@ from namecheck.interpreter.domain.values import (
     sized,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.size_readings import (
     Reading,
@@ -93,7 +93,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         return []
     if _contradicts(interpreter, reading, content, dims, frame):
         return []
-    scope = _scope(content) or interpreter.new_address()
+    scope = _scope(interpreter, content, frame) or interpreter.new_address()
     origins = dict(content.origins)
     subject = ast.unparse(reading.subject)
     bound: Bound = []
@@ -162,13 +162,21 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
     return Dims(dims.prefix + more[0], more[1] + dims.suffix, open=True)
 
 
-def _scope(tensor_content: Held) -> int | None:
-    """The scope in which sizes of this very tensor were read before.
+def _scope(interpreter: Interpreter, tensor_content: Held, frame: Frame) -> int | None:
+    """The scope in which this function has read sizes of this very tensor before.
 
-    The scope of a name would not do: a dim has its name from any tensor that it was met with.
+    The scope of a name would not do: a dim has its name from any tensor that it was met with. Nor
+    would another function's: who has a word for one of two sizes may well have a square.
     """
     scope = tag_of(tensor_content.tags, OBSERVED_SCOPE)
-    return scope if isinstance(scope, int) else None
+    if not isinstance(scope, int):
+        return None
+    for name in tensor_content.tensor.names:
+        if isinstance(name, Axis) and naming.scopes(name.name) == (scope,):
+            place = tensor_content.origins.get(str(naming.word(name)))
+            if place is not None and is_within(place, frame, interpreter.source):
+                return scope
+    return None
 
 
 def _observed(dim: Dim, word: str, scope: int) -> Dim:

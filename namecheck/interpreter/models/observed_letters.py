@@ -29,9 +29,8 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation import observed_axes
-from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models.torch import origins
 from namecheck.rules import patterns
 
 # The letters of an einsum are indices: they name nothing beyond the call.
@@ -155,7 +154,7 @@ def _contradicted(
         if place == position or other is None or words[position] == letter:
             continue
         origin = tensor_content.origins.get(letter)
-        if origin is None or not origins.is_within(origin, frame, interpreter.source):
+        if origin is None or not is_within(origin, frame, interpreter.source):
             continue
         standing = words[position] or naming.word(dims[position].name)
         wanted = f" = '{standing}'" if standing else f" has the size of dim {position}"

@@ -26,7 +26,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     sized,
 )
-from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.models.torch import origins
@@ -212,9 +212,7 @@ def is_of_another_case(
     if not frame.undecided or not frame.is_called or declare(lowered_operands):
         return False
     places = origins.gather(every, store).values()
-    return not places or not all(
-        origins.is_within(place, frame, interpreter.source) for place in places
-    )
+    return not places or not all(is_within(place, frame, interpreter.source) for place in places)
 
 
 def declare(lowered_operands: Iterable[Any]) -> bool:

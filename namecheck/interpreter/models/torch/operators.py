@@ -29,7 +29,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.events import Applied, tensor_operands
-from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
 from namecheck.interpreter.models.torch import conversion, origins
@@ -360,7 +360,7 @@ class TorchOperators:
             and (shown := self._shown(value, contradiction.code, store))
         )
         sources = origins.gather([value for _, value in operands], store).values()
-        settled = all(origins.is_within(place, frame, interpreter.source) for place in sources)
+        settled = all(is_within(place, frame, interpreter.source) for place in sources)
         is_observed = False
         if self._is_observed:
             from namecheck.interpreter.models import observed_sizes  # only where asked for

@@ -8,14 +8,11 @@ from collections.abc import Iterable, Mapping
 from namecheck.core import names as naming
 from namecheck.core.findings import Place, Span
 from namecheck.core.syntax import Located as Node
-from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ListValue, Repeated, TensorValue, TupleValue, Value
-from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
@@ -82,17 +79,6 @@ def of_names(
         verb = "is" if len(words) == 1 else "are"
         places.append(Place(filename, span, f"{listed} {verb} {place_of_name[words[0]].message}"))
     return tuple(places)
-
-
-def is_within(place: Place, frame: Frame, source: Source) -> bool:
-    """Whether a place is in the scope that is running; at the top level every place is."""
-    scope = frame.environment.scope
-    if isinstance(scope, COMPREHENSIONS) and frame.caller is not None:
-        return is_within(place, frame.caller, source)
-    if not isinstance(scope, FUNCTIONS):
-        return frame.caller is None
-    span = source.span(scope)
-    return place.filename == source.filename and span.line <= place.span.line <= span.end_line
 
 
 def _written_out(word: str, node: Node) -> Node:
