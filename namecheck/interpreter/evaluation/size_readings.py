@@ -31,12 +31,7 @@ def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
     """The sizes that ``lvalue = expression`` reads."""
     if isinstance(lvalue, (ast.Tuple, ast.List)):
         if isinstance(expression, (ast.Tuple, ast.List)):
-            starred = (isinstance(each, ast.Starred) for each in (*lvalue.elts, *expression.elts))
-            if len(lvalue.elts) == len(expression.elts) and not any(starred):
-                singles: list[Reading] = []
-                for inner, part in zip(lvalue.elts, expression.elts, strict=True):
-                    singles += readings(inner, part)
-                yield from _joined(singles)
+            yield from _joined(_of_parts(lvalue.elts, expression.elts))
             return
         reading = _unpacking(lvalue.elts, expression)
     elif isinstance(lvalue, ast.Name):
@@ -86,6 +81,32 @@ def _joined(several: Sequence[Reading]) -> Iterator[Reading]:
         least = reading.least if earlier is None else max(earlier.least, reading.least)
         by_subject[key] = Reading(reading.subject, variables, None, least)
     yield from by_subject.values()
+
+
+def _of_parts(target_nodes: Sequence[ast.expr], source_nodes: Sequence[ast.expr]) -> list[Reading]:
+    """``(b, c), n = x.shape, len(y)``, and ``b, n, _, h = *x.shape, self.heads``."""
+    if any(isinstance(node, ast.Starred) for node in target_nodes):
+        return []
+    stars = [index for index, part in enumerate(source_nodes) if isinstance(part, ast.Starred)]
+    more = len(target_nodes) - len(source_nodes)
+    if len(stars) > 1 or more < -len(stars) or (more and not stars):
+        return []
+    every: list[Reading] = []
+    place = 0
+    for part in source_nodes:
+        if isinstance(part, ast.Starred):
+            every += _of_star(target_nodes[place : place + 1 + more], part.value)
+            place += 1 + more
+        else:
+            every += readings(target_nodes[place], part)
+            place += 1
+    return every
+
+
+def _of_star(target_nodes: Sequence[ast.expr], expression: ast.expr) -> list[Reading]:
+    """The sizes in the middle of a tuple: the ``*x.shape`` of ``*x.shape, self.heads``."""
+    reading = _unpacking(target_nodes, expression) if target_nodes else None
+    return [] if reading is None else [reading]
 
 
 def _unpacking(target_nodes: Sequence[ast.expr], expression: ast.expr) -> Reading | None:
