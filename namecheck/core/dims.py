@@ -273,8 +273,8 @@ def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis and the
     other one that of a number, it is enough that one of the tensors has both, if neither is a
     matrix: that of a layer may be a square. Two observed axes of different tensors may be one dim
-    under two words, unless one is the rest of a view and has none. Only sizes that the code itself
-    names are compared so.
+    under two words, unless one is the rest of a view and has none, or both tensors have both words:
+    ``q @ k`` of ``b h n d`` twice. Only sizes that the code itself names are compared so.
     """
     if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
         return False
@@ -285,8 +285,34 @@ def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     has_rest = any(naming.bare(word) == "_" for word in one ^ other)
     if bool(one) is not bool(other) or has_rest:
         return any(turned) and min(of_a.min_rank, of_b.min_rank) > 2
+    if one and other:
+        return _are_turned(a, b, of_a, of_b) and min(of_a.min_rank, of_b.min_rank) > 2
     words = symbols(a.size) | symbols(b.size)
     return all(turned) and all(map(naming.is_number, words))
+
+
+def _are_turned(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
+    """Whether both tensors have the words of both dims, which are two words."""
+    words = [_word_of_size(a), _word_of_size(b)]
+    return (
+        None not in words
+        and words[0] != words[1]
+        and words[1] in map(_word_of_size, of_a.known)
+        and words[0] in map(_word_of_size, of_b.known)
+    )
+
+
+def has_word(dim: Dim) -> bool:
+    """Whether a dim is a whole observed axis with a word of its own."""
+    return _word_of_size(dim) not in (None, "_")
+
+
+def _word_of_size(dim: Dim) -> str | None:
+    """The variable or letter whose size a dim has, as a whole."""
+    for word in observed(dim.size):
+        if dim.size == symbol(word) and not naming.is_inline(word):
+            return naming.bare(word)
+    return None
 
 
 def observed(size: Size) -> frozenset[str]:

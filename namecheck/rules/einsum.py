@@ -7,7 +7,17 @@ from functools import reduce
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field
-from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, agree, clash, of_rank
+from namecheck.core.dims import (
+    OPEN,
+    SCALAR,
+    Dim,
+    Dims,
+    agree,
+    are_apart,
+    are_swapped,
+    clash,
+    of_rank,
+)
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
@@ -110,10 +120,14 @@ def _check_count(terms: Sequence[Subscripts], tensors: list[Tensor]) -> None:
 
 @dataclass
 class _Letters:
-    """The dims that the letters are bound to so far; `kept` are the letters of the output."""
+    """The dims that the letters are bound to so far; `kept` are the letters of the output.
+
+    `operands` has the dims of the operand that bound each letter last.
+    """
 
     kept: set[str]
     dims: dict[str, Dim] = field(default_factory=dict)
+    operands: dict[str, Dims] = field(default_factory=dict)
     batches: list[Dims] = field(default_factory=list)
 
     def bind(self, term: Subscripts, dims: Dims, index: int) -> None:
@@ -136,9 +150,10 @@ class _Letters:
                 dim = diagonal_dim(letter_dims[letter], dim)
             letter_dims[letter] = dim
         for letter, dim in letter_dims.items():
-            self._meet(letter, dim, index)
+            self._meet(letter, dim, dims, index)
+            self.operands[letter] = dims
 
-    def _meet(self, letter: str, dim: Dim, index: int) -> None:
+    def _meet(self, letter: str, dim: Dim, operand: Dims, index: int) -> None:
         old = self.dims.get(letter)
         if old is None:
             self.dims[letter] = dim
@@ -147,6 +162,10 @@ class _Letters:
             if letter not in self.kept and isinstance(dim.name, str):
                 return
             raise _two_names(letter, old, dim, index)
+        if are_apart(old.size, dim.size) or (
+            letter not in self.kept and are_swapped(old, dim, self.operands[letter], operand)
+        ):
+            raise _two_sizes(letter, old, dim, index)
         if 1 not in (old.size, dim.size) and agree(old.size, dim.size) is Answer.NO:
             raise Contradiction(
                 "NC202",
@@ -200,6 +219,16 @@ def _two_names(letter: str, a: Dim, b: Dim, index: int) -> Contradiction:
         f"{index}, for dim {naming.show_name(b.name)}.",
         names=naming.words((a.name, b.name)),
         help="Give each dimension a letter of its own, the same in all operands.",
+    )
+
+
+def _two_sizes(letter: str, a: Dim, b: Dim, index: int) -> Contradiction:
+    return Contradiction(
+        "NC101",
+        f"einsum(): subscript {letter} stands for a dim of size {a.size} and, in operand {index}, "
+        f"for one of size {b.size}: it is right only if {a.size} = {b.size}.",
+        names=naming.words((a.name, b.name)),
+        help="Write the letters of each operand in the order of its dims.",
     )
 
 
