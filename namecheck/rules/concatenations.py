@@ -13,12 +13,13 @@ from namecheck.core.dims import (
     Size,
     added,
     agree,
+    has_word,
     join_dims,
     locate,
     named_by,
     of_rank,
 )
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, words
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
 from namecheck.rules.broadcasting import broadcast, unify
@@ -173,6 +174,30 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
                     f"{one.size} but got size {other.size} for tensor number {number} in the list.",
                     help="All dims except the concatenated one must agree.",
                 )
+        if isinstance(place, int):
+            _check_place(first, dims, place)
+
+
+def _check_place(left: Dims, right: Dims, place: int) -> None:
+    """Refuse to concatenate along a dim that both have, where another one is 1 against many.
+
+    A tensor with one item is put before one with many along that dim, which the author has given a
+    word: the size of that may be 1, but then the word says nothing.
+    """
+    if left[place].size != right[place].size or left[place].size in (UNKNOWN, 1):
+        return
+    pairs = list(zip(left.prefix, right.prefix, strict=True))
+    mixed = [pair for pair in pairs if any(map(has_word, pair)) and 1 in (d.size for d in pair)]
+    if not mixed:
+        return
+    position, many = pairs.index(mixed[0]), next(filter(has_word, mixed[0]))
+    raise Contradiction(
+        "NC201",
+        f"Tensors are concatenated along dimension {place}, but one has the size 1 at dimension "
+        f"{position}, and the other one {many.size}: it is right only if {many.size} = 1.",
+        names=words([many.name]),
+        help=f"Concatenate along dimension {position}.",
+    )
 
 
 @rule(memory="joins", overlaps="refused")
