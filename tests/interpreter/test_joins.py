@@ -153,6 +153,31 @@ def test_what_is_joined_of_many_paths_has_an_address_of_its_own() -> None:
     assert all(joiner.left.ledger is base.ledger for joiner in merges.joiners(paths))
 
 
+def test_many_stores_are_merged_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view of all stores before one would have as many parts, for each of them."""
+    views: list[int] = []
+    both = joins.Both
+
+    def recorded(left: Store, right: Store) -> joins.Both:
+        view = both(left, right)
+        views.append(len(view.stores))
+        return view
+
+    monkeypatch.setattr(merges, "Both", recorded)
+    base = Store()
+    base.set((0, "x"), Const(0))
+    base.set((0, "z"), Const("N"))
+    paths = [base.fork() for _ in range(1_000)]
+    for number, path in enumerate(paths):
+        path.set((0, "x"), Const(number % 2))
+        path.set((0, f"y{number}"), Const(number))
+    merged = merges.merged(base, paths)
+    assert max(views) < 100
+    assert merged.get((0, "x")) not in (Const(0), Const(1))
+    assert merged.get((0, "z")) == Const("N")
+    assert all(merged.get((0, f"y{number}")) == Const(number) for number in range(1_000))
+
+
 def test_a_variable_bound_on_one_path_keeps_its_value() -> None:
     base = Store()
     left, right = base.fork(), base.fork()

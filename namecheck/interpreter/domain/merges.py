@@ -50,6 +50,7 @@ _MISSING: Final = object()
 _UNKNOWN_YET: Final = object()
 # How deep contents are compared.
 _DEEPEST: Final = 6
+_MERGED_AT_ONCE: Final = 64
 
 
 def merge(
@@ -180,7 +181,13 @@ def joiners(stores: Sequence[Store]) -> list[Joiner]:
 
 
 def merged(base: Store, stores: Sequence[Store]) -> Store:
-    """One layer over `base` that covers all the stores."""
+    """One layer over `base` that covers all the stores.
+
+    Many are merged in groups: the view of all stores before one has as many parts.
+    """
+    while len(stores) > _MERGED_AT_ONCE:
+        starts = range(0, len(stores), _MERGED_AT_ONCE)
+        stores = [merged(base, stores[start : start + _MERGED_AT_ONCE]) for start in starts]
     if len(stores) == 1:
         return stores[0]
     layer = base.fork()
@@ -198,12 +205,12 @@ def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
     for store in stores:
         alike_ = (group for group in clusters if not differ_in_names(base, [group[0], store]))
         group = next(alike_, None)
-        if group is None:
-            clusters.append([store])
-        else:
+        if group is not None:
             group.append(store)
-    if len(clusters) > limit:
-        return [merged(base, stores)]
+        elif len(clusters) == limit:
+            return [merged(base, stores)]
+        else:
+            clusters.append([store])
     return [merged(base, group) for group in clusters]
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
+from namecheck.core.trees import grouped_operands
 from namecheck.interpreter.domain import joins, limits, merges
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
@@ -297,7 +298,8 @@ class Expressions:
         results: list[Alternative] = []
         exits: list[Store] = []
         layer = store
-        for operand in bool_operation.values[:-1]:
+        *operands, last_operand = grouped_operands(bool_operation)
+        for operand in operands:
             value = self.evaluate(operand, layer, frame)
             narrowing.ask(self.interpreter, operand, value, layer, frame)
             truth = self.truth(value, layer)
@@ -318,7 +320,7 @@ class Expressions:
                 return self._leave(store, exits, results)
             layer = merges.merged(layer, going)
         try:
-            value = self.evaluate(bool_operation.values[-1], layer, frame)
+            value = self.evaluate(last_operand, layer, frame)
         except PathEnds:
             if not exits:
                 raise

@@ -13,6 +13,7 @@ from namecheck.core.dims import Dims, of_rank
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
+from namecheck.core.trees import grouped_operands
 from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins, merges
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import (
@@ -91,7 +92,7 @@ def _decide_parts(
     """``a and b``, ``a or b``: the later parts run on the paths that the earlier ones continue."""
     stop = isinstance(test.op, ast.Or)
     going, decided = [store], list[Store]()
-    for part in test.values:
+    for part in grouped_operands(test):
         entered, going = going, []
         for path in entered:
             try:
