@@ -7,7 +7,8 @@ Nobody knows whether that path is ever taken, so a call that fits with a tensor 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import NoneType
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ def filled(lowered_inputs: Inputs, node: Node, scope_node: ast.AST) -> Inputs | 
     if isinstance(node, ast.Call):
         for passed in (*node.args, *(keyword.value for keyword in node.keywords)):
             bindings = (
-                [*_bound(passed.id, scope_node)] if isinstance(passed, ast.Name) else [passed]
+                _bound(scope_node).get(passed.id, ()) if isinstance(passed, ast.Name) else [passed]
             )
             if len(bindings) == 1 and isinstance(bindings[0], ast.Constant):
                 constants.append(bindings[0].value)
@@ -76,7 +77,7 @@ def _has_items_of_others(node: Node, scope_node: ast.AST) -> bool:
         return False
     arguments = (*node.args, *(keyword.value for keyword in node.keywords))
     names = [each.id for each in arguments if isinstance(each, ast.Name)]
-    bindings = (binding for name in names for binding in _bound(name, scope_node))
+    bindings = (binding for name in names for binding in _bound(scope_node).get(name, ()))
     return any(map(_iterates, (*arguments, *bindings)))
 
 
@@ -90,17 +91,21 @@ def _iterates(expression: ast.expr | None) -> bool:
 _COPYING: Final = frozenset({"list", "map", "reversed", "sorted", "tuple"})
 
 
-def _bound(name: str, scope_node: ast.AST) -> Iterator[ast.expr | None]:
-    """What a scope assigns to a variable; None for a binding of another kind."""
+@lru_cache(maxsize=16)
+def _bound(scope_node: ast.AST) -> Mapping[str, Sequence[ast.expr | None]]:
+    """What a scope assigns to its variables; None for a binding of another kind."""
+    every = nodes(scope_node)
     right_hand_sides: dict[ast.expr, ast.expr] = {
         target: statement.value
-        for statement in nodes(scope_node)
+        for statement in every
         if isinstance(statement, ast.Assign)
         for target in statement.targets
     }
-    for other in nodes(scope_node):
-        if isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id == name:
-            yield right_hand_sides.get(other)
+    bound_expressions: dict[str, list[ast.expr | None]] = {}
+    for node in every:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound_expressions.setdefault(node.id, []).append(right_hand_sides.get(node))
+    return bound_expressions
 
 
 def _filled(value: Any, constants: Sequence[Any]) -> Any:
