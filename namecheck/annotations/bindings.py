@@ -125,8 +125,9 @@ def bind(
     pairs, middle = _aligned(pattern, dims)
     _check_order(bindings, site, pairs, middle)
     _check_places(bindings, site, pairs)
+    repeated = _repeated(pattern)
     for item, dim, position in pairs:
-        bindings = _bind_name(bindings, item, dim, site.at(position))
+        bindings = _bind_name(bindings, item, dim, site.at(position), item.name in repeated)
     for item, dim, position in pairs:
         bindings = _bind_size(bindings, item, dim, site.at(position))
     if pattern.several is not None and pattern.several.name is not None:
@@ -257,7 +258,9 @@ def bind_number(bindings: Bindings, axis: str, size: Size, spelling: str) -> Bin
     return bindings if size is UNKNOWN else _bind_axis_size(bindings, axis, size, site)
 
 
-def _bind_name(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -> Bindings:
+def _bind_name(
+    bindings: Bindings, dimension: Dimension, dim: Dim, site: Site, is_repeated: bool
+) -> Bindings:
     axis, name = dimension.name, dim.name
     if axis is None:
         return (
@@ -273,8 +276,7 @@ def _bind_name(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -
         return _bind_nameless(bindings, axis)
     if name is UNKNOWN:
         return bindings.unsure()
-    repeated = sum(each.name == axis for each in site.pattern.before + site.pattern.after) > 1
-    if repeated and not isinstance(name, Axis):
+    if is_repeated and not isinstance(name, Axis):
         return bindings
     if site.returned and name == axis:
         return bindings
@@ -287,6 +289,15 @@ def _bind_name(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -
     if bound.size is UNKNOWN and isinstance(dim.size, Expression):
         bound = replace(bound, size=dim.size, sized=site)
     return bindings.bound(axis, replace(bound, name=name, named=site))
+
+
+def _repeated(pattern: Pattern) -> set[str | None]:
+    """The names that several dims of a pattern have."""
+    seen: set[str | None] = set()
+    repeated: set[str | None] = set()
+    for dimension in (*pattern.before, *pattern.after):
+        (repeated if dimension.name in seen else seen).add(dimension.name)
+    return repeated
 
 
 def _bind_nameless(bindings: Bindings, axis: str) -> Bindings:

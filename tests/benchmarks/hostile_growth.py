@@ -353,6 +353,49 @@ def long_annotations(size: int) -> str:
     )
 
 
+def cases(size: int) -> str:
+    """A match of many cases: where they meet, each has another store."""
+    lines = ["def f(u, x):", "    match u:"]
+    for number in range(size):
+        lines += [f"        case {number}:", f"            x = A if x else {number}"]
+    return _joined([*lines, "    return x"])
+
+
+def operands(size: int) -> str:
+    """One `and` and one `or` of many operands."""
+    names = [f"u.a{number}" for number in range(size)]
+    return _joined(
+        [
+            "def f(u):",
+            f"    x = {' and '.join(names)}",
+            f"    if {' or '.join(names)}:",
+            "        x = A",
+            "    return x",
+        ]
+    )
+
+
+def many_handlers(size: int) -> str:
+    """Many handlers of one block, each with a variable of its own."""
+    lines = ["def f(u):", "    try:", "        u()"]
+    for number in range(size):
+        lines += [f"    except u.E{number}:", f"        x{number} = A"]
+    return _joined(lines)
+
+
+def refused_calls(size: int) -> str:
+    """Calls of one scope that are refused, with a variable of that scope."""
+    return _joined(["q = None", *["torch.stack(q, 'a')"] * size])
+
+
+def dims_of_one_argument(size: int) -> str:
+    """An argument of many dims."""
+    axes = " ".join(f"a{number}" for number in range(size))
+    return _joined(
+        ["from typing import Annotated", f"def f(x: Annotated[Tensor, '{axes}']):", "    return x"]
+    )
+
+
 LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "functions in one function": (hostile_calls.nested_functions, (500, 1_000, 2_000, 4_000)),
     "a chain of functions": (hostile_calls.recursion_chain, (250, 500, 1_000, 2_000)),
@@ -362,6 +405,11 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "a class of many attributes": (hostile_calls.attributes, (200, 400, 800, 1_600)),
     "a chain of derived classes": (hostile_calls.inheritance, (15, 30, 60, 120)),
     "a tree of derived classes": (hostile_more.many_classes, (100, 200, 400, 800)),
+    "a match of many cases": (cases, (200, 400, 800, 1_600)),
+    "one operation of many operands": (operands, (75, 150, 300, 600)),
+    "many handlers of one block": (many_handlers, (75, 150, 300, 600)),
+    "refused calls of one scope": (refused_calls, (100, 200, 400, 800)),
+    "an argument of many dims": (dims_of_one_argument, (500, 1_000, 2_000, 4_000)),
 }
 """Programs whose cost is at most proportional to their size."""
 
