@@ -10,6 +10,7 @@ in the same statement is fixed.
 from __future__ import annotations
 
 import ast
+import bisect
 import hashlib
 import json
 import warnings
@@ -75,10 +76,12 @@ class Outline:
         self._lines = lines
         self._scopes: dict[int, str] = {}
         self._statements: list[ast.stmt] = []
+        self._parents: dict[int, ast.stmt | None] = {}
         self._expressions: dict[tuple[Point, Point], ast.expr] = {}
         tree = _tree("\n".join(lines))
         if tree is not None:
             self._enter(tree)
+        self._statements.sort(key=_start)
 
     @property
     def functions(self) -> frozenset[str]:
@@ -93,10 +96,7 @@ class Outline:
         """
         start, end = self._point(finding.span.start), self._point(finding.span.end)
         line = start[0]
-        around = (
-            each for each in self._statements if _start(each) <= start and line <= _end(each)[0]
-        )
-        innermost = max(around, key=_start, default=None)
+        innermost = self._innermost(start)
         scope = "" if innermost is None else self._scopes[id(innermost)]
         node = self._expressions.get((start, end), innermost)
         if node is None or (node is innermost and not _holds(innermost, start)):
@@ -110,10 +110,19 @@ class Outline:
         text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         return line, len(text[: column - 1].encode("utf-8", "surrogatepass"))
 
+    def _innermost(self, point: Point) -> ast.stmt | None:
+        """The last statement that starts up to a point, and ends in its line or below."""
+        index = bisect.bisect_right(self._statements, point, key=_start)
+        # A statement before this one that is not around it ends where this one starts, or before.
+        statement = self._statements[index - 1] if index else None
+        while statement is not None and _end(statement)[0] < point[0]:
+            statement = self._parents[id(statement)]
+        return statement
+
     def _enter(self, tree: ast.Module) -> None:
-        open_: list[tuple[ast.AST, str]] = [(tree, "")]
+        open_: list[tuple[ast.AST, str, ast.stmt | None]] = [(tree, "", None)]
         while open_:
-            node, scope = open_.pop()
+            node, scope, parent = open_.pop()
             for child in ast.iter_child_nodes(node):
                 inner = scope
                 if isinstance(child, _SCOPES):
@@ -121,9 +130,10 @@ class Outline:
                 if isinstance(child, ast.stmt):
                     self._statements.append(child)
                     self._scopes[id(child)] = inner
+                    self._parents[id(child)] = parent
                 if isinstance(child, ast.expr):
                     self._expressions.setdefault((_start(child), _end(child)), child)
-                open_.append((child, inner))
+                open_.append((child, inner, child if isinstance(child, ast.stmt) else parent))
 
 
 def _tree(text: str) -> ast.Module | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.core.findings import Edit, Span
-from namecheck.core.syntax import Source
+from namecheck.core.syntax import Position, Source, position
 from namecheck.core.trees import children, nodes
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import Settings
@@ -51,6 +51,12 @@ class Site:
         return [node for node in nodes(self.source.tree) if isinstance(node, ast.expr)]
 
     @cached_property
+    def _outermost(self) -> dict[Position, ast.expr]:
+        """The outermost expression at each position."""
+        # Outer ones come first, and the last of one key is kept.
+        return {position(node): node for node in reversed(self._expressions)}
+
+    @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
         return {child: node for node in nodes(self.source.tree) for child in children(node)}
 
@@ -58,10 +64,7 @@ class Site:
 
     def expression(self, span: Span) -> ast.expr | None:
         """The outermost expression with exactly this span."""
-        for node in self._expressions:  # outer ones come first
-            if node.lineno == span.line and self.source.span(node) == span:
-                return node
-        return None
+        return self._outermost.get(self.source.position(span))
 
     def text(self, expression: ast.expr) -> str:
         """The source of an expression."""
