@@ -7,6 +7,7 @@ Bytes are decoded as Python does it (PEP 263, byte order mark), lines end at ``\
 from __future__ import annotations
 
 import ast
+import bisect
 import codecs
 import itertools
 import re
@@ -81,6 +82,11 @@ class Source:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
+    @cached_property
+    def _continuations(self) -> dict[int, tuple[int, Sequence[int]]]:
+        """Of some lines, the number of bytes and the bytes that continue a character."""
+        return {}
+
     def span(self, located: Located) -> Span:
         """The span of a node in characters (`ast` counts bytes of UTF-8)."""
         end_line = located.lineno if located.end_lineno is None else located.end_lineno
@@ -97,7 +103,26 @@ class Source:
     def _column(self, line: int, offset: int) -> int:
         if self._ascii or not 0 < line <= len(self.lines):
             return offset + 1
-        return len(self.lines[line - 1].encode()[:offset].decode(errors="replace")) + 1
+        if line not in self._continuations:
+            data = self.lines[line - 1].encode()
+            continuing = [at for at, byte in enumerate(data) if byte & 0xC0 == 0x80]
+            self._continuations[line] = len(data), continuing
+        size, continuations = self._continuations[line]
+        offset = min(offset, size)
+        return offset - bisect.bisect_left(continuations, offset) + 1
+
+    def position(self, span: Span) -> Position:
+        """The position of a span."""
+        start, end = (
+            self._offset(span.line, span.column),
+            self._offset(span.end_line, span.end_column),
+        )
+        return Position(span.line, start, span.end_line, end)
+
+    def _offset(self, line: int, column: int) -> int:
+        if self._ascii or not 0 < line <= len(self.lines):
+            return column - 1
+        return len(self.lines[line - 1][: column - 1].encode())
 
     def segment(self, span: Span) -> str:
         """The text of a span."""
@@ -166,11 +191,14 @@ _OPENED: Final = rb"[(,]\s*\Z"
 
 
 _SHAPES: Final = (b".shape", b".size(")
+# No repetition gives back what it has matched, and only names in brackets reach over lines: a file
+# costs no more than its length.
 _UNPACKING: Final = (
-    rb"(?m)^[ \t]*\(?\w+(?:\s*,\s*\w+)*\s*,?\s*\)?\s*=\s*"
+    rb"(?m)^[ \t]*+(?:\(\s*+\w++(?:\s*+,\s*+\w++)*+\s*+(?:,\s*+)?+|"
+    rb"\w++(?:[ \t]*+,[ \t]*+\w++)*+[ \t]*+(?:,[ \t]*+)?+)\)?+[ \t]*+=\s*+"
     rb"[\w.\[\]()]+\.(?:shape|size\()"
 )
-_PATTERN: Final = rb"[\"'][^\"'\n]*->[^\"'\n]*[\"']"
+_PATTERN: Final = rb"[\"'](?>[^\"'\n]*?->)[^\"'\n]*+[\"']"
 
 
 def unpacks_sizes(data: bytes) -> bool:
@@ -250,6 +278,10 @@ def decode(data: bytes, filename: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+# Their time grows with the square of a text.
+_OF_HOST_NAMES: Final = frozenset({"punycode", "idna"})
+
+
 def encoding(data: bytes) -> str:
     """The encoding in which Python reads a file (PEP 263); raises LookupError, SyntaxError."""
     if b"coding" not in b"".join(data.split(b"\n", 2)[:2]):
@@ -257,7 +289,10 @@ def encoding(data: bytes) -> str:
     import io
     import tokenize
 
-    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    name = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    if codecs.lookup(name).name in _OF_HOST_NAMES:
+        raise LookupError(f"{name} is an encoding of host names")
+    return name
 
 
 def _undecodable(filename: str, data: bytes, at: int, what: str) -> Finding:
@@ -356,12 +391,15 @@ _COMMENT: Final = r"#\s*namecheck:\s*ignore(?P<file>-file)?\b\s*(?:\[(?P<words>[
 
 
 def _suppressions(source: Source) -> Iterator[Suppression]:
+    following = 0
     for line, column, comment in _comments(source.text):
         for match in re.finditer(_COMMENT, comment):
             start = column + match.start() + 1
             span = Span(line, start, line, start + len(match.group().rstrip()))
             own_line = not source.lines[line - 1][:column].strip()
-            target = _next_code(source.lines, line) if own_line else line
+            if own_line and following <= line:  # else it is one of the comments before that line
+                following = _next_code(source.lines, line)
+            target = following if own_line else line
             yield Suppression(span, 0 if match["file"] else target, _words(match["words"]))
 
 

@@ -291,7 +291,7 @@ def check_parameters(mentioned: Iterable[str], parameters: ParameterNames | None
 
 
 _TOKENS: Final = re.compile(
-    r"""\s*(?: (?P<number> -?(?: \d+\.?\d* | \.\d+ )(?: e[-+]?\d+ )?(?![\w.]) )
+    r"""\s*(?: (?P<number> -?(?: \d++(?:\.\d*+)?+ | \.\d++ )(?: e[-+]?\d++ )?+(?![\w.]) )
             | (?P<name> -?[\w.]+ )
             | (?P<string> '[^'\\]*' )
             | (?P<sign> \*\*|!=|[][(),;?=|<>:*/] )
@@ -309,7 +309,7 @@ class _Reader:
         self._next = 0
 
     def _cut(self) -> Iterable[str]:
-        for token in _TOKENS.finditer(self._text):
+        for token in _TOKENS.finditer(self._text.rstrip()):
             if token.lastgroup == "rest":
                 raise WordError(f"'{token['rest'].strip()}' is not a word")
             yield token[0].strip()

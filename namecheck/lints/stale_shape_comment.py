@@ -46,7 +46,7 @@ CODE: Final = "NC604"
 
 # A comment with a list in brackets that nothing is called with: no ``view(B, T)``, no ``x[0, 1]``.
 _LIST: Final = r"(?<![\w.\])])[(\[]([^()\[\]]*)[)\]]"
-_ARROW: Final = r"-+>|=+>|→"
+_ARROW: Final = r"[-=]>|→"
 _WORD: Final = r"[A-Za-z_]\w*|\d+"
 # Words that say that the shape is that of something else, or of some other time.
 _ELSEWHERE: Final = r"(?i)\b(was|before|from|input|instead|expects?|e\.g|or|if|not|than|todo)\b"

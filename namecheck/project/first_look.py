@@ -30,6 +30,7 @@ _SERVICES: Final = (
     "Jenkinsfile",
 )
 _REQUIREMENTS: Final = r"requirements[\w.-]*\.(?:txt|in)"
+_REQUIRED: Final = r"torch\s*+(?:\[[^\]]*+\]\s*+)?([<>=~!][^;#]*+)(?:[;#].*)?"
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,8 @@ def _torch(root: str) -> tuple[str, str]:
     for name in sorted(os.listdir(root)):
         if re.fullmatch(_REQUIREMENTS, name):
             for line in _lines(os.path.join(root, name)):
-                match = re.fullmatch(
-                    r"torch\s*(?:\[[^\]]*\])?\s*([<>=~!][^;#]*?)\s*(?:[;#].*)?", line
-                )
-                if match:
-                    return match[1], name
+                if match := re.fullmatch(_REQUIRED, line):
+                    return match[1].strip(), name
     return "", ""
 
 

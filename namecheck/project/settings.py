@@ -340,7 +340,7 @@ def _at(data: bytes, path: str, message: str, *keys: str) -> SettingsError:
 
 
 _WITHOUT_NAMES: Final = (2, 13)
-_REQUIREMENT: Final = r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;)]*)"
+_REQUIREMENT: Final = r"\s*+torch(?![\w.-])\s*+(?:\[[^\]]*+\]\s*+)?\(?+(?P<versions>[^;)]*+)"
 _LOWEST: Final = r"(?:>=|==|~=|>|\^)\s*(\d+)(?:\.(\d+))?"
 _BOUND: Final = r"(?:>=?|<=?|==|~=|\^)\s*\d"
 

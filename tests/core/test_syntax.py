@@ -55,9 +55,21 @@ def test_what_python_warns_of_is_read_in_silence() -> None:
         (b"# coding: ascii\nx = '\xc3\xa9'\n", 2, 6),
         (b"# coding: no-such-encoding\nx = 1\n", 1, 1),
         (b"# coding: hex\nx = 1\n", 1, 1),
+        (b"# coding: punycode\n" + b"b" * 3_000_000, 1, 1),
+        (b"# coding: idna\nxn--" + b"b" * 3_000_000, 1, 1),
         (codecs.BOM_UTF8 + b"# coding: latin-1\nx = 1\n", 1, 1),
     ],
-    ids=["byte", "nul", "utf-16", "declared", "unknown encoding", "no text encoding", "two words"],
+    ids=[
+        "byte",
+        "nul",
+        "utf-16",
+        "declared",
+        "unknown encoding",
+        "no text encoding",
+        "punycode",
+        "idna",
+        "two words",
+    ],
 )
 def test_what_is_no_text_is_nc003(data: bytes, line: int, column: int) -> None:
     finding = refusal(data)

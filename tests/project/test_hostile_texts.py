@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +13,13 @@ from typing import Final
 import pytest
 
 from namecheck.core import syntax, toml
-from namecheck.project import settings
+from namecheck.core.findings import Finding, Span
+from namecheck.core.fingerprints import Outline
+from namecheck.editing.sites import Site
+from namecheck.effects import words
+from namecheck.interpreter.models.torch import defaults
+from namecheck.lints import stale_shape_comment
+from namecheck.project import first_look, settings
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import SettingsError
 
@@ -75,6 +83,87 @@ def test_a_text_costs_no_more_than_its_length(reader: str, start: str) -> None:
                 READERS[reader](f"{text}{end}".replace("\x00", "").encode())
 
 
+_SIZES: Final = "import torch  # ein .shape\n"
+_REQUIRES: Final = '[project]\ndependencies = ["'
+
+
+@pytest.mark.parametrize("length", [10_000, 500_000])
+@pytest.mark.parametrize(
+    ("reader", "start", "repeated", "end"),
+    [
+        (syntax.unpacks_sizes, f"{_SIZES}a", " ", "\n"),
+        (syntax.unpacks_sizes, f"{_SIZES}a", "\n", "b"),
+        (syntax.unpacks_sizes, f"{_SIZES}f(\n", "a,\n", ")"),
+        (syntax.unpacks_sizes, f"{_SIZES}(", "a,\n", "1"),
+        (syntax.unpacks_sizes, f'{_SIZES}"', "->", "\n"),
+        (syntax.unpacks_sizes, _SIZES, '"->', "\n"),
+        (lambda data: re.search(defaults._OF_DEVICES, data.decode()), "", "enter_context(", ""),
+        (lambda data: stale_shape_comment._claim(data.decode()), "", "=", ""),
+        (lambda data: stale_shape_comment._claim(data.decode()), "", "-", "(N C)"),
+        (lambda data: re.fullmatch(first_look._REQUIRED, data.decode()), "torch", " ", "x"),
+        (lambda data: re.fullmatch(first_look._REQUIRED, data.decode()), "torch>", " ", "\n"),
+        (lambda data: settings.requires(data.decode(), (2, 13)), "torch", " ", ")"),
+        (lambda data: [*words._Reader(data.decode()).items()], "a", " ", ""),
+        (lambda data: [*words._Reader(data.decode())._cut()], "", "1", "a"),
+        (lambda data: [*words._Reader(data.decode())._cut()], "", "a ", ""),
+    ],
+)
+def test_a_search_costs_no_more_than_the_length_of_its_text(
+    reader: Callable[[bytes], object], start: str, repeated: str, end: str, length: int
+) -> None:
+    with limited():
+        reader(f"{start}{repeated * (length // len(repeated))}{end}".encode())
+
+
+def test_sizes_are_found_where_they_are_unpacked() -> None:
+    for line in (
+        "b, c = x.shape",
+        "(b, c) = x.size()",
+        "  (b,\n c,\n) = x.shape",
+        "b, = y[0].shape",
+    ):
+        assert syntax.unpacks_sizes(f"import torch\n{line}\n".encode()), line
+    assert syntax.unpacks_sizes(b"import torch, einops\ny = rearrange(x, 'a b -> b a')\n")
+    assert not syntax.unpacks_sizes(b"import torch\nf(x.shape)\n")
+
+
+def test_comments_before_one_line_are_read_in_time() -> None:
+    """Each of them is about the line below them all."""
+    count = 20_000
+    with limited():
+        source = syntax.parse(b"# namecheck: ignore\n" * count + b"x = 1\n", "m.py")
+        assert {comment.line for comment in source.suppressions} == {count + 1}
+
+
+def test_the_columns_of_a_long_line_are_counted_in_time() -> None:
+    count = 20_000
+    with limited():
+        source = syntax.parse(f"é = 1; {'xé; ' * count}\n".encode(), "m.py")
+        spans = [source.span(statement) for statement in source.tree.body]
+        assert spans[-1].column == 8 + 4 * (count - 1)
+        assert source.position(spans[-1]) == syntax.position(source.tree.body[-1].value)  # type: ignore[attr-defined]
+
+
+def test_the_identities_of_many_findings_are_found_in_time() -> None:
+    count = 6_000
+    lines = [line for number in range(count) for line in (f"def f{number}():", "    g(1)")]
+    with limited():
+        outline = Outline(lines)
+        for number in range(count):
+            span = Span(2 * number + 2, 5, 2 * number + 2, 9)
+            assert outline.around(Finding("NC103", "", "m.py", span))[0] == f"f{number}"
+
+
+def test_the_expressions_of_many_findings_are_found_in_time() -> None:
+    count = 10_000
+    source = syntax.parse(b"f(x); " * count, "m.py")
+    site = Site(source, settings.Settings(), ProjectFiles, frozenset)
+    with limited():
+        for number in range(count):
+            expression = site.expression(Span(1, 6 * number + 1, 1, 6 * number + 5))
+            assert isinstance(expression, ast.Call)
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -90,8 +179,6 @@ def test_a_text_costs_no_more_than_its_length(reader: str, start: str) -> None:
     ],
 )
 def test_imports_are_read_as_python_reads_them(text: str, names: list[str]) -> None:
-    import re
-
     from namecheck.project import files
 
     [groups] = re.findall(files._INNER_IMPORT, text.encode(), re.MULTILINE)

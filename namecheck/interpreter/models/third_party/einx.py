@@ -130,7 +130,7 @@ def log_softmax(interpreter: Interpreter, call: Call) -> Value:
 def _along(interpreter: Interpreter, operator: str, call: Call) -> Value:
     """An operator along the one dim in brackets."""
     text = _pattern(call) or ""
-    dims = re.findall(r"\[?\s*\w+\s*\]?", text)
+    dims = re.findall(r"\[? ?\w+ ?\]?", " ".join(text.split()))
     chosen = [index for index, dim in enumerate(dims) if "[" in dim]
     plain = _is_plain(_BRACKETS.sub(r"\1", text)) and "(" not in text
     if not plain or len(chosen) != 1 or len(call.args) != 2 or call.kwargs:

@@ -157,7 +157,8 @@ _OF_DTYPES: Final = r"set_default_(?:dtype|tensor_type)"
 # The calls that set the default device, here or in a block: a context that is a call of a device.
 _OF_DEVICES: Final = (
     r"(?m)set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
-    r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)"
+    r"|(?:^[ \t]*+(?:async[ \t]++)?with\b[^\n]*|enter_context\((?:(?!enter_context\()[^\n])*)"
+    r"(?<!cuda\.)\bdevice\b(?!=|\.type)"
 )
 _OF_META: Final = r"([\"'])meta(?::\d+)?\1|\bis_meta\b|init_empty_weights|FakeTensor"
 
