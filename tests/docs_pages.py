@@ -1,7 +1,7 @@
 """The pages under docs/ that are generated from data: ``python -m tests.docs_pages`` writes them.
 
 The register of codes generates codes.md, the table of operators generates operators.md, the
-verdicts of the survey generate the tables of real_code.md. In cli.md
+verdicts of the survey and the recorded bugs generate the tables of real_code.md. In cli.md
 the table of verbs and the help texts under ``<!-- help: VERB -->`` are generated: a section for
 each verb, which keeps the text that follows its help. On any page the block of text under
 ``<!-- screen: COMMAND -->`` is what the command prints (tests/docs_site/screens.py).

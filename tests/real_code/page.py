@@ -1,4 +1,4 @@
-"""The tables of docs/real_code.md, made from the projects and the verdicts."""
+"""The tables of docs/real_code.md, made from the projects, the verdicts and the bugs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from itertools import groupby
 from typing import Final
 
 from tests.real_code import projects, verdicts
+from tests.real_code.bugs import records
+from tests.real_code.bugs.records import Bug
 from tests.real_code.projects import CHECK, TRAINING, Project
 from tests.real_code.verdicts import Verdict
 
 _BEGIN: Final = "## Precision\n"
 _END: Final = "## False findings, corrected earlier\n"
+_BUGS: Final = "## Bugs of released packages\n"
 _SETS: Final = {TRAINING: "training", CHECK: "check set"}
 _DIMS: Final = {"none": ""}
 
@@ -39,6 +42,29 @@ def _tables(all_projects: Sequence[Project], judged: Sequence[Verdict]) -> Itera
     yield from ("", "## Findings", "", *_finding_rows(v for v in judged if v.reported))
     yield from ("", "## False findings, corrected", "")
     yield from _finding_rows(v for v in judged if not v.reported)
+    yield from ("", _BUGS, *bug_rows(records.stored()))
+
+
+def bug_rows(bugs: Sequence[Bug]) -> Iterator[str]:
+    """The recorded bugs, with what is missing where namecheck does not find them."""
+    reported = sum(not bug.missed for bug in bugs)
+    yield (
+        "Mistakes about dims in a release that a later one corrects, with the annotations that a "
+        "user would write in the signatures of the functions alone. "
+        f"{len(bugs)} bugs, of which {reported} are found ({reported / len(bugs):.0%}); the "
+        "corrected releases have no finding in these functions. "
+        "`python -m tests.real_code.bugs` repeats it."
+    )
+    yield from (
+        "",
+        "| release | place | mistake | named by | found |",
+        "| --- | --- | --- | --- | --- |",
+    )
+    for bug in bugs:
+        place = f"`{_short(bug.file)}:{bug.line}`"
+        verdict = f"no: {bug.missed}" if bug.missed else "yes"
+        cells = (f"{bug.package} {bug.before}", place, bug.fact, bug.source, verdict)
+        yield f"| {' | '.join(cells)} |"
 
 
 def _precision(part: str, all_projects: Sequence[Project], judged: Sequence[Verdict]) -> str:
