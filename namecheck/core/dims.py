@@ -286,20 +286,23 @@ def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     if bool(one) is not bool(other) or has_rest:
         return any(turned) and min(of_a.min_rank, of_b.min_rank) > 2
     if one and other:
-        return _are_turned(a, b, of_a, of_b) and min(of_a.min_rank, of_b.min_rank) > 2
+        return are_turned(a, b, of_a, of_b) and min(of_a.min_rank, of_b.min_rank) > 2
     words = symbols(a.size) | symbols(b.size)
     return all(turned) and all(map(naming.is_number, words))
 
 
-def _are_turned(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
+# Letters for the two sides of pairs, which are often of one size.
+_PAIRS: Final = (frozenset("ijk"), frozenset("xy"), frozenset("hw"))
+
+
+def are_turned(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     """Whether both tensors have the words of both dims, which are two words."""
-    words = [_word_of_size(a), _word_of_size(b)]
-    return (
-        None not in words
-        and words[0] != words[1]
-        and words[1] in map(_word_of_size, of_a.known)
-        and words[0] in map(_word_of_size, of_b.known)
-    )
+    one, other = _word_of_size(a), _word_of_size(b)
+    if one is None or other is None or one == other:
+        return False
+    if any({one, other} <= pair for pair in _PAIRS):
+        return False
+    return other in map(_word_of_size, of_a.known) and one in map(_word_of_size, of_b.known)
 
 
 def has_word(dim: Dim) -> bool:

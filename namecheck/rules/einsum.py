@@ -15,6 +15,7 @@ from namecheck.core.dims import (
     agree,
     are_apart,
     are_swapped,
+    are_turned,
     clash,
     of_rank,
 )
@@ -162,9 +163,8 @@ class _Letters:
             if letter not in self.kept and isinstance(dim.name, str):
                 return
             raise _two_names(letter, old, dim, index)
-        if are_apart(old.size, dim.size) or (
-            letter not in self.kept and are_swapped(old, dim, self.operands[letter], operand)
-        ):
+        differ = are_turned if letter in self.kept else are_swapped
+        if are_apart(old.size, dim.size) or differ(old, dim, self.operands[letter], operand):
             raise _two_sizes(letter, old, dim, index)
         if 1 not in (old.size, dim.size) and agree(old.size, dim.size) is Answer.NO:
             raise Contradiction(

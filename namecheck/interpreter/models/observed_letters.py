@@ -34,7 +34,8 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.rules import patterns
 
 # The letters of an einsum are indices: they name nothing beyond the call.
-_OPERATORS: Final = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
+_FUNCTIONS: Final = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
+_LAYERS: Final = frozenset({"einops.layers.torch.Rearrange", "einops.layers.torch.Reduce"})
 _ARROW: Final = "->"
 
 # The letter of each dim from the left; None where a dim has no letter of its own.
@@ -51,7 +52,7 @@ class Pattern:
 
 def of_call(row_key: str, every: Sequence[Value]) -> Pattern | None:
     """The pattern among the arguments of a call; None where it is unknown or wrong."""
-    if row_key not in _OPERATORS:
+    if row_key not in _FUNCTIONS | _LAYERS:
         return None
     texts = [value.value for value in every if isinstance(value, Const)]
     text = next((each for each in texts if isinstance(each, str) and _ARROW in each), None)
@@ -76,13 +77,13 @@ def _term(text: str) -> Term | None:
 def read(
     interpreter: Interpreter,
     pattern: Pattern,
-    every: Sequence[Value],
+    operand_value: Value | None,
     node: Node,
     store: Store,
     frame: Frame,
 ) -> Contradiction | None:
     """Name the dims of the tensor by their letters; returns what contradicts its own names."""
-    value = _tensor(interpreter, every[0], store, frame) if every else None
+    value = None if operand_value is None else _tensor(interpreter, operand_value, store, frame)
     if value is None or pattern.tensor is None:
         return None
     content = joins.held(value, store)

@@ -143,7 +143,11 @@ class TorchOperators:
         letters = observed_letters.of_call(operator_call.key, every)
         if letters is None:
             return self._run(operator_call)
-        wrong = observed_letters.read(interpreter, letters, every, node, store, operator_call.frame)
+        # A layer has the arguments of its constructor first.
+        first = 0 if operator_call.begun is None else operator_call.begun.args
+        tensor = operator_call.args[first] if len(operator_call.args) > first else None
+        frame = operator_call.frame
+        wrong = observed_letters.read(interpreter, letters, tensor, node, store, frame)
         if wrong is not None:
             self._report(operator_call, wrong, by_axes=True)
             return interpreter.failed()
