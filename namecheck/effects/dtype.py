@@ -176,9 +176,13 @@ def of_result(
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
     on_meta = _on_meta(call_operands, defaults)
-    if not on_meta:
+    try:
         for need in effect.needs:
             needs.check(need, call_operands, defaults)
+    except Contradiction:
+        if not on_meta:
+            raise
+        return UNKNOWN
     if not effect.results:
         return _of_asked(call_operands.arguments)
     if not isinstance(answer, (tuple, list)):
@@ -298,12 +302,13 @@ def _dtype(
 ) -> DType:
     """The dtype of one result."""
     asking = _asking(call_operands.arguments) if result_dtype.asks else None
-    request = None if asking is None else _named(asking)
-    if asking is not None and request is None:
+    requested = None if asking is None else _named(asking)
+    if asking is not None and requested is None:
         if isinstance(asking, str):
             _check_class(asking)
         return UNKNOWN
     word = result_dtype.word
+    request = None if requested is None else word.requested(requested)
     choices = [
         operand_of(leaf, defaults)
         for parameter in result_dtype.parameters
@@ -364,7 +369,7 @@ def _evaluated(
             outputs.check(
                 result_dtype.output, common, dtype, out_dtype, requested=asked_dtype is not None
             )
-        if common in result_dtype.lacks and not on_meta:
+        if common in result_dtype.lacks:
             raise _without_kernel(result_dtype.refusal, common)
         return dtype
 

@@ -58,6 +58,10 @@ class DtypeWord:
             raise Undefined(self.result(doubt.dtype, default)) from None
         return common, self.result(common, default)
 
+    def requested(self, dtype: str) -> str:
+        """The dtype of the result where the call requests one: a norm is real."""
+        return dtypes.real_of(dtype) if self.result is _real else dtype
+
 
 def _own(common: str, default: str) -> str:
     return common
@@ -76,6 +80,11 @@ def _promoted(default: str, operands: Sequence[Operand]) -> str:
     if KINDS[dtype].shell:
         raise Undefined(dtype)
     return dtype
+
+
+def _merged(default: str, operands: Sequence[Operand]) -> str:
+    """Promoted as if each had a dim, also those without (torch.hstack)."""
+    return reduce(promote, [operand.dtype for operand in operands])
 
 
 def _floating(default: str, operands: Sequence[Operand]) -> str:
@@ -258,6 +267,7 @@ WORDS: Final[Mapping[str, DtypeWord]] = MappingProxyType(
         "each": DtypeWord(_first, _own, _ONE, each=True),
         "last": DtypeWord(_last, _own, _TWO),
         "promotes": DtypeWord(_promoted, _own, _TWO, into="cast"),
+        "merges": DtypeWord(_merged, _own, ("tensors",), into="cast"),
         "floats": DtypeWord(_floating, _own, _TWO, into="cast"),
         "compares": DtypeWord(_promoted, _boolean, _TWO, "bool", into="cast"),
         "bounded": DtypeWord(_promoted, _own, ("input", "min", "max"), into="cast"),

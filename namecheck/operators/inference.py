@@ -86,8 +86,8 @@ def infer(
     except Contradiction as contradiction:
         arguments = (*args, *kwargs.values())
         on_meta = partial(_may_be_meta, if_unknown=defaults is not None and defaults.meta)
-        if contradiction.code == "NC203" and _has_tensor(arguments, on_meta):
-            return _of_unknown(row, inplace, args, kwargs)  # softmax and sort ignore the dim there
+        if _is_unchecked_on_meta(contradiction, inplace=inplace) and _has_tensor(arguments, on_meta):
+            return _of_unknown(row, inplace, args, kwargs)
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes are checked first, those of the target included.
             plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
@@ -110,6 +110,18 @@ def _of_unknown(
         passed_as, mutated = receiver
         mutations[passed_as] = _forgotten(mutated)
     return Inference(UNKNOWN, mutations, fits=False)
+
+
+def _is_unchecked_on_meta(contradiction: Contradiction, *, inplace: bool) -> bool:
+    """Whether not all operators check this on the meta device.
+
+    `softmax` and `sort` ignore the dim there, `index_select` the rank, `diagonal_scatter` that two
+    dims differ, and comparisons in place that the result is larger than the tensor.
+    """
+    if contradiction.code in ("NC104", "NC203", "NC207"):
+        return True
+    broadcasts = inplace or "broadcast shape" in contradiction.message
+    return contradiction.code == "NC201" and broadcasts
 
 
 def _has_tensor(value: Any, fits: Callable[[Tensor], bool]) -> bool:
