@@ -59,7 +59,8 @@ def _concatenated(tensors: Tensors, dim: DimArgument, *, natively: bool) -> Dims
     named = None if isinstance(dim, int) else locate(lists[0], dim)
     _check_no_scalar(lists)
     real = [dims for dims in lists if not _skipped(dims)]
-    place = locate((real or lists)[0], dim) if named is None else named
+    first = locate(real[0], dim) if real and named is None else 0
+    place = first if named is None else named
     if not isinstance(place, int) and any(map(_has_axes, real)):
         return reduce(join_dims, [dims.sizeless() for dims in real])
     of_other_rank = any(dims.rank not in (1, None) for dims in real)

@@ -133,6 +133,23 @@ def unique(
 
 
 @rule(memory="unknown")
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool | Unknown = False,
+    return_counts: bool | Unknown = False,
+    dim: DimArgument = None,
+    place: bool | Unknown = False,
+) -> Dims | tuple[Dims, ...] | Unknown:
+    """As `unique`; of a `return_inverse` by position the function returns something else.
+
+    ``torch.unique_consecutive(x, True)`` gives counts, where these were not asked for empty ones.
+    """
+    if place is not False:
+        return UNKNOWN
+    return unique(input, return_inverse, return_counts, dim)
+
+
+@rule(memory="unknown")
 def counts(input: Tensor, bins: Size = 100) -> Dims:
     """A dim of bins, named only by a symbolic size (torch.histc)."""
     return Dims((Dim() if isinstance(bins, Unknown) else new_dim(bins),))

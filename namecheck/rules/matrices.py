@@ -62,6 +62,12 @@ def keeps_square(input: Tensor) -> Dims:
 
 
 @rule(memory="unknown")
+def cholesky(input: Tensor) -> Dims:
+    """As `keeps_square`; a tensor without elements may have any shape (torch.cholesky)."""
+    return input.dims if 0 in input.dims.sizes else keeps_square(input)
+
+
+@rule(memory="unknown")
 def matrix_power(input: Tensor) -> Dims:
     """The dims of a square matrix, unchanged (recorded: matrix_power)."""
     return _square(input, "linalg.matrix_power")
@@ -261,8 +267,14 @@ def solves_by_factors(B: Tensor, decomposition: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def solves_by_triangle(input: Tensor, A: Tensor) -> Two:
-    """The solution and the triangle (torch.triangular_solve)."""
-    return input.dims, A.dims
+    """The solution and the triangle, each for all batches (torch.triangular_solve)."""
+    if input.dims.rank == A.dims.rank == 2:
+        return input.dims, A.dims
+    if input.dims.rank is None or A.dims.rank is None:
+        return OPEN, OPEN
+    batch = broadcast(without_right(input.dims, 2), without_right(A.dims, 2))
+    columns, rows = (Dims(dims.prefix[-2:]) for dims in (input.dims, A.dims))
+    return joined(batch, columns), joined(batch, rows)
 
 
 @rule(memory="unknown")

@@ -72,8 +72,18 @@ def where(
 
 
 @rule(memory="unknown", aligns="matched")
-def normal(mean: TensorOrNumber, std: TensorOrNumber = 1, size: Sizes | None = None) -> Dims:
-    """The names of mean and std, unified (documented: keeps_input_names)."""
+def normal(
+    mean: TensorOrNumber,
+    std: TensorOrNumber = 1,
+    size: Sizes | None = None,
+    out: Tensor | None = None,
+) -> Dims:
+    """The names of mean and std, unified (documented: keeps_input_names).
+
+    Beside a number `out` keeps its shape, if the mean can be expanded to it.
+    """
+    if isinstance(mean, Tensor) and not isinstance(std, Tensor) and isinstance(out, Tensor):
+        return broadcast(mean.dims, out.dims)
     if size is None:
         return unifies_names_from_all_inputs(mean, std)
     return OPEN if isinstance(size, Unknown) else Dims(tuple(Dim(None, n) for n in size))

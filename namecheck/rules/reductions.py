@@ -92,8 +92,10 @@ def logsumexp(
     """As `removes_dimensions`, where `dim` is required (recorded: logsumexp)."""
     if dim is None:
         locate(input.dims, dim)
-    if isinstance(dim, (tuple, list)) and not dim and input.dims.min_rank and keepdim is False:
-        ones = [1] * input.dims.min_rank
+    empty_list = isinstance(dim, (tuple, list)) and not dim
+    sizes = input.dims.sizes
+    if empty_list and keepdim is False and input.dims.min_rank and 0 not in sizes:
+        ones = [1] * len(sizes)
         raise Contradiction(
             "NC201",
             f"output with shape [] doesn't match the broadcast shape {ones}",

@@ -46,6 +46,24 @@ def keeps_names_along_twice(input: Tensor, dim: DimArgument = -1) -> tuple[Dims,
 
 
 @rule(memory="unknown")
+def running_extremes(input: Tensor, dim: DimArgument = -1) -> tuple[Dims, Dims]:
+    """As `keeps_names_along_twice`; without elements torch looks at no index (cummax, cummin)."""
+    if isinstance(dim, int) and 0 in input.dims.sizes:
+        return input.dims, input.dims
+    return keeps_names_along_twice(input, dim)
+
+
+@rule(memory="unknown")
+def rolled(input: Tensor, dim: DimArgument | DimArguments = ()) -> Dims:
+    """The input's dims; all of `dim` must be among them, also several times (torch.roll)."""
+    if isinstance(dim, (tuple, list)):
+        for one in dim:
+            locate(input.dims, one)
+        return input.dims
+    return keeps_names_along_all(input, dim)
+
+
+@rule(memory="unknown")
 def keeps_names_along_all(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
     """The input's dims; all of `dim` must be among them, each once (flip, roll, fft)."""
     if dim is not None and not isinstance(dim, Unknown):

@@ -178,6 +178,16 @@ def adaptive_pools(
 
 
 @rule(memory="unknown")
+def averages_volumes(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -> Dims:
+    """As `adaptive_pools`; of the size 1 it is a mean, of any rank (nn.AdaptiveAvgPool3d)."""
+    if isinstance(output_size, int) and output_size == 1 and input.dims.min_rank >= spatial:
+        return _resized(input.dims, [1] * spatial)
+    pooled = adaptive_pools(input, spatial, output_size)
+    assert isinstance(pooled, Dims)
+    return pooled
+
+
+@rule(memory="unknown")
 def adaptive_pools_with_indices(
     input: Tensor, spatial: int, output_size: Extent = UNKNOWN
 ) -> tuple[Dims, Dims]:
