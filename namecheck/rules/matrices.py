@@ -265,7 +265,7 @@ def solves_by_factors(B: Tensor, decomposition: Tensor) -> Dims:
     return joined(batch, Dims(B.dims.prefix[-2:]))
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", aligns="matched")
 def solves_by_triangle(input: Tensor, A: Tensor) -> Two:
     """The solution and the triangle, each for all batches (torch.triangular_solve)."""
     if input.dims.rank == A.dims.rank == 2:
