@@ -86,7 +86,9 @@ def infer(
     except Contradiction as contradiction:
         arguments = (*args, *kwargs.values())
         on_meta = partial(_may_be_meta, if_unknown=defaults is not None and defaults.meta)
-        if _is_unchecked_on_meta(contradiction, inplace=inplace) and _has_tensor(arguments, on_meta):
+        if _is_unchecked_on_meta(contradiction, inplace=inplace) and _has_tensor(
+            arguments, on_meta
+        ):
             return _of_unknown(row, inplace, args, kwargs)
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes are checked first, those of the target included.

@@ -138,13 +138,13 @@ def unique_consecutive(
     return_inverse: bool | Unknown = False,
     return_counts: bool | Unknown = False,
     dim: DimArgument = None,
-    by_position: bool | Unknown = False,
+    is_swapped: bool | Unknown = False,
 ) -> Dims | tuple[Dims, ...] | Unknown:
     """As `unique`; of a `return_inverse` by position the function returns something else.
 
     ``torch.unique_consecutive(x, True)`` gives counts, where these were not asked for empty ones.
     """
-    if by_position is not False:
+    if is_swapped is not False:
         return UNKNOWN
     return unique(input, return_inverse, return_counts, dim)
 
