@@ -130,7 +130,7 @@ class Shown(NamedTuple):
 def shown(run: CheckRun, budget: int) -> Shown:
     """The fixes that are shown with the findings; a message counts those that were not tried.
 
-    `budget` is how many bytes may be checked for them.
+    `budget` is how many steps the checks may take that find them.
     """
     if not budget or not run.result.errors:
         return Shown()

@@ -15,8 +15,8 @@ from namecheck.project.records import digest_of
 if TYPE_CHECKING:
     from namecheck.project.cache import Cache
 
-# How many bytes may be checked for one finding before its fix is given up: ten or twenty seconds.
-PATIENCE: Final = 2_000_000
+# How many steps may be spent on one finding before its fix is given up: some ten seconds.
+PATIENCE: Final = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def offer(
     overlay: Mapping[str, bytes] = NOTHING,
     cache: Cache | None = None,
 ) -> Offer:
-    """The fixes of findings in these files; no new one is tried after `limit` checked bytes.
+    """The fixes of findings in these files; no new one is tried after `limit` steps.
 
     `overlay` has contents of files, by location, in place of those on the disk; the `cache`, which
     must not be used with it, has earlier trials.
@@ -70,7 +70,7 @@ def explain(
 class _Kept:
     """The outcomes of trials, those of the cache among them, by the files of the findings.
 
-    An outcome is the fix; None where none holds; or the number of bytes that were checked in vain.
+    An outcome is the fix; None where none holds; or the number of steps that were spent in vain.
     """
 
     def __init__(self, entries: Sequence[Entry], cache: Cache | None, patience: int) -> None:
@@ -122,7 +122,7 @@ class _Kept:
 def _try(
     records: _Kept, findings: Sequence[Finding], limit: int, overlay: Mapping[str, bytes]
 ) -> None:
-    """Try the fixes of findings, until this many bytes were checked."""
+    """Try the fixes of findings, until so many steps were spent."""
     from namecheck.fixing.proposals import Proposals
     from namecheck.fixing.registry import fixers
     from namecheck.fixing.trials import Trials

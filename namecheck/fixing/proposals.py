@@ -72,7 +72,7 @@ class _TooLong(Exception):
 class Proposals:
     """The fixes that hold, for findings in files with the contents of the trials.
 
-    For one finding, a trial is started only if at most `patience` bytes were checked for it.
+    For one finding, a trial is started only if at most `patience` steps were spent for it.
     """
 
     def __init__(self, trials: Trials, patience: int) -> None:
@@ -213,7 +213,7 @@ class _Trial:
         """The files from which the finding is reached."""
         around = self._trials.around(self._first)
         is_reached = stays(self._first, self._proposals.findings(around), {})
-        return around if is_reached else self._trials.everywhere
+        return around if is_reached else self._trials.depending({self._location})
 
     def mended(self, state: State, finding: Finding, links: int) -> State | None:
         """The file after the first kind of fix that holds; None if several proposals hold.

@@ -25,7 +25,7 @@ Work = TypeVar("Work")
 class Trials:
     """Checks files of a run with their contents in `overlay`, or with changed contents.
 
-    `spent` is the number of bytes checked so far, `reads` the files that were read for it.
+    `spent` is the number of steps that the checks took, `reads` the files that were read for them.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -93,8 +93,8 @@ class Trials:
             for location, entry in self._entries.items()
             if location in locations
         ]
-        self.spent += sum(entry.size for entry in entries)
         result = project.check(entries, jobs=1, overlay=overlay, reads=self.reads)
+        self.spent += max(result.steps, 1)
         return tuple(finding for finding in result.findings if not is_note(finding))
 
 

@@ -38,6 +38,7 @@ class Result:
     """The result of a run; `unparsed` files name no dimension, and were not parsed.
 
     `inspections` are those of the analysed files, by their locations, where they were requested.
+    `steps` is what the analyses of this run cost, without those of an executor.
     """
 
     findings: tuple[Finding, ...]
@@ -45,6 +46,7 @@ class Result:
     unparsed: int
     statistics: Statistics | None = None
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
+    steps: int = field(default=0, compare=False)
 
     @property
     def faults(self) -> int:
@@ -117,7 +119,8 @@ def check(
         for entry, outcome in zip(entries, outcomes, strict=True)
         if outcome.inspection is not None
     }
-    return Result(findings, len(outcomes), _unparsed(outcomes), statistics, inspections)
+    steps = sum(outcome.uses.steps for outcome in outcomes if outcome.uses is not None)
+    return Result(findings, len(outcomes), _unparsed(outcomes), statistics, inspections, steps)
 
 
 def _part(

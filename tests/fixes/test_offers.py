@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ import pytest
 import namecheck
 from namecheck import project
 from namecheck.core.findings import Finding, Fix
-from namecheck.fixing import offers, proposals
+from namecheck.fixing import offers, proposals, trials
 from namecheck.project import Walk
 from namecheck.project.cache import FILE, FOLDER, Cache
 from namecheck.project.settings import Settings
@@ -205,3 +206,38 @@ def test_what_is_remembered_is_shown_without_the_interpreter(folder: Path) -> No
     assert any("= fix (unsafe)" in line for line in told[1])
     assert told[0][-1] != "0 1"
     assert told[1][-1] == "0 1"
+
+
+def test_trials_are_limited_by_what_they_cost_not_by_their_length(folder: Path) -> None:
+    body = "".join(f"{'    ' * n}for i{n} in range(3):\n" for n in range(1, 6))
+    slow = f"def f(x):\n{body}{'    ' * 6}x = x * x + x.relu()\n    return x\n\n"
+    finding = "print(f(torch.zeros(2, names=('N',)).sum('n')))\n"
+    write("use.py", f"import torch\n\n{slow}{2 * finding}")
+    entries = Walk().entries(["use.py"])
+    found = project.check(entries, jobs=1).findings
+    counts = [
+        (len(offer.fixes), offer.untried)
+        for limit in (20 * entries[0].size, MANY)
+        for offer in [offers.offer(entries, found, limit)]
+    ]
+    assert counts == [(1, 1), (2, 0)]
+
+
+def test_a_trial_checks_no_file_that_cannot_depend_on_the_change(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("apart.py", "import torch\n\nprint(torch.zeros(2, names=('N',)))\n")
+    checked: set[str] = set()
+    findings = trials.Trials.findings
+
+    def noted(
+        self: trials.Trials, locations: Collection[str], changed: Mapping[str, bytes]
+    ) -> tuple[Finding, ...]:
+        checked.update(map(os.path.basename, locations))
+        return findings(self, locations, changed)
+
+    monkeypatch.setattr(trials.Trials, "findings", noted)
+    # As if the finding named none of the files from which it is reached.
+    monkeypatch.setattr(trials.Trials, "around", lambda self, finding: frozenset())
+    assert len(offered(cached=False)) == 1
+    assert checked == {"ops.py", "use.py"}

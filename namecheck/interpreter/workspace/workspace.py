@@ -95,10 +95,14 @@ class Query(NamedTuple):
 
 @dataclass(slots=True)
 class Uses:
-    """The inputs that an analysis has read: locations of files, and where modules were found."""
+    """What an analysis has used: locations of files, where modules were found, and steps.
+
+    The steps are those of the files, too, whose top level was run for it.
+    """
 
     modules: set[str] = field(default_factory=set)
     found: dict[Query, str | None] = field(default_factory=dict)
+    steps: int = field(default=0, compare=False)
 
 
 class Analysis(NamedTuple):
@@ -167,6 +171,7 @@ class Workspace:
         self._known: set[str] = set()
         self._analyses: list[Analysis] = []
         self._attempts = 0
+        self._steps = 0
 
     # Analyses
 
@@ -175,18 +180,23 @@ class Workspace:
 
         Also returns its uses: everything that the outcome depends on.
         """
+        before = self._steps
         module = self.module(location)
         assert module is not None, f"{location} cannot be read"
+        meter = module.program.interpreter.context.ledger.meter
+        loaded = meter.spent
         uses = Uses({location})
         importer = module.importer.after_load()
         with self._used_by(uses, importer):
             module.program.run_as_main()
             module.program.run_functions()
+        self._steps += meter.spent - loaded
+        uses.steps = self._steps - before
         return module.program, self._closed(uses)
 
     def _closed(self, uses: Uses) -> Uses:
         """The uses of an analysis, and those of all files that it uses, directly or not."""
-        closed = Uses(set(), dict(uses.found))
+        closed = Uses(set(), dict(uses.found), uses.steps)
         open_ = list(uses.modules)
         while open_:
             location = open_.pop()
@@ -337,6 +347,7 @@ class Workspace:
         finally:
             del self._running[location]
         own_steps = program.interpreter.context.ledger.meter.spent
+        self._steps += own_steps
         module.steps = {**module.importer.steps, location: own_steps}
         self._add_to_ground(program)
         return module

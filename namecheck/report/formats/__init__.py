@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Format(NamedTuple):
     """An output format.
 
-    `lines` returns the output for a run. `fix_budget` is the number of bytes that may be checked
-    again to find the fixes that are shown with the findings; with 0 the format shows none. Some
+    `lines` returns the output for a run. `fix_budget` is the number of steps that may be
+    spent to find the fixes that are shown with the findings; with 0 the format shows none. Some
     formats explain refused fixes too.
     """
 

@@ -90,4 +90,4 @@ def _lines(listing: Listing) -> Iterator[str]:
 
 
 # One or two seconds of work.
-FORMAT: Final = Format(_lines, fix_budget=200_000, explains=True)
+FORMAT: Final = Format(_lines, fix_budget=500_000, explains=True)
