@@ -272,7 +272,8 @@ def of_directory(directory: str) -> Settings | None:
     """The settings in the pyproject.toml of exactly this directory, if it has the section."""
     path = os.path.join(directory, "pyproject.toml")
     data = _contents(path)
-    return read(data, path) if b"namecheck" in data else None
+    # In UTF-16, which is an error, each letter has a NUL byte.
+    return read(data, path) if b"namecheck" in data.replace(b"\0", b"") else None
 
 
 def torch_of_directory(directory: str) -> str:
@@ -341,7 +342,7 @@ def _at(data: bytes, path: str, message: str, *keys: str) -> SettingsError:
 
 _WITHOUT_NAMES: Final = (2, 13)
 _REQUIREMENT: Final = r"\s*+torch(?![\w.-])\s*+(?:\[[^\]]*+\]\s*+)?\(?+(?P<versions>[^;)]*+)"
-_LOWEST: Final = r"(?:>=|==|~=|>|\^)\s*(\d+)(?:\.(\d+))?"
+_LOWEST: Final = r"(?:>=|==|~=|>|\^)\s*(\d{1,9})(?:\.(\d{1,9}))?"
 _BOUND: Final = r"(?:>=?|<=?|==|~=|\^)\s*\d"
 
 

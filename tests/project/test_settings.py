@@ -96,6 +96,18 @@ def test_a_byte_order_mark_is_accepted() -> None:
     assert settings.read(data, "p.toml") == Settings(root=".", select=("NC1",))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_utf_16_is_an_error(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "pyproject.toml").write_bytes("[tool.namecheck]\nselect = []\n".encode(encoding))
+    with pytest.raises(SettingsError, match=r"pyproject\.toml"):
+        settings.of_directory(str(tmp_path))
+
+
+def test_a_version_of_many_digits_is_one() -> None:
+    assert settings.requires(f"torch>={'9' * 5_000}", (2, 13))
+    assert not settings.requires("torch>=2.12", (2, 13))
+
+
 def test_the_section_is_a_table() -> None:
     with pytest.raises(SettingsError, match="is a table"):
         settings.read(b"tool.namecheck = 1\n", "pyproject.toml")
