@@ -350,6 +350,8 @@ class Cache:
     def _settled(self, location: str, modules: set[str]) -> list[str] | None:
         """The files that an entry depends on; None if it must not be stored."""
         uses = sorted({location} | modules)
+        if not all(map(_is_text, uses)):
+            return None
         unchanged = self.contents.is_settled(location)
         old = (self.contents.is_old(use) and self.contents.is_settled(use) for use in uses)
         return uses if (unchanged and all(old)) or (unchanged and uses == [location]) else None
@@ -371,11 +373,21 @@ class Cache:
         return *key, others, row.lookups, row.record, self._seal(uses, row)
 
 
+def _is_text(path: str) -> bool:
+    """Whether SQLite can hold a path: it has no bytes that are no UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _write_stamps(connection: sqlite3.Connection, stamps: Sequence[tuple[str, str, bytes]]) -> None:
     [count] = connection.execute("SELECT count(*) FROM stamps").fetchone()
     if count > _STRANGE_STAMPS * len(stamps) + 10_000:
         connection.execute("DELETE FROM stamps")
-    connection.executemany("INSERT OR REPLACE INTO stamps VALUES (?,?,?)", stamps)
+    storable = [stamp for stamp in stamps if _is_text(stamp[0])]
+    connection.executemany("INSERT OR REPLACE INTO stamps VALUES (?,?,?)", storable)
 
 
 def _is_module(location: str) -> bool:

@@ -336,3 +336,20 @@ def test_one_edit_in_a_large_project(tmp_path: Path, monkeypatch: pytest.MonkeyP
     numbers = [name.removeprefix("package01/module").removesuffix(".py") for name in analysed]
     # Only calls make one module use another's names, and only every eighth file has any.
     assert numbers == ["31", "32"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_no_text_costs_no_other_file_its_entry(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"odd\xff")
+    for name in ("plain.py", f"{odd}.py", f"{odd}/inner.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(PLAIN)
+        os.utime(tmp_path / name, (1, 1))
+    cache = Cache(str(tmp_path / FOLDER))
+    before = project.check(Walk().entries([str(tmp_path)]), cache=cache)
+    assert cache.notes == []
+    with sqlite3.connect(tmp_path / FOLDER / FILE) as connection:
+        names = connection.execute("SELECT name FROM outcomes").fetchall()
+    connection.close()
+    assert names == [("plain.py",)]
+    assert project.check(Walk().entries([str(tmp_path)]), cache=cache) == before
