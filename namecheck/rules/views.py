@@ -93,7 +93,7 @@ def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
     elif isinstance(whole, int) and isinstance(others, int):
         fits = others != 0 and whole % others == 0
     else:
-        fits = others != 0 or whole is UNKNOWN
+        fits = others != 0 or agree(whole, 0) is Answer.MAYBE
     if not fits:
         raise Contradiction(
             "NC201",

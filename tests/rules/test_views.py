@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from namecheck.core import names as naming
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import symbol
@@ -107,3 +108,11 @@ def test_what_is_not_known_is_not_claimed() -> None:
 )
 def test_unflatten(text: str, sizes: tuple[Any, ...], result: str) -> None:
     assert run("unflatten", f":{text}", -1, sizes) == result
+
+
+def test_what_only_the_code_names_may_be_empty() -> None:
+    observed = symbol(naming.of_unpacking("b", 7))
+    tensor = Tensor(Dims.of(None, None, sizes=(observed, 4)))
+    declared = Tensor(Dims.of(None, None, sizes=(B, 4)))
+    assert infer("view", tensor, -1, 0).contradiction is None
+    assert infer("view", declared, -1, 0).contradiction is not None
