@@ -135,6 +135,10 @@ def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
 
             super().error(visible(message))
 
+        def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+            sys.stdout.flush()  # of a help text, which may fail
+            super().exit(status, message)
+
     parser = Parser(
         prog="namecheck",
         formatter_class=layout,
