@@ -64,6 +64,9 @@ x = torch.rand(2, 3).reshape(0, -1)
 x = torch.tensor([[1, 2], [3]])
 x = range(1 << 70)
 x = range(-(1 << 70), 1 << 70, 3)
+x = [1, 2]; x[::3] = [1, 2]
+x = [1, 2]; x[::0] = [1, 2]
+x = [1, 2]; del x[::0]
 x = torch.relu_()
 x = torch.round_(decimals=2)
 x = torch.nn.Parameter({slice(3): torch.rand(2), (slice(3), 1): 1})

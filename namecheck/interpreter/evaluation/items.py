@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
@@ -241,7 +242,8 @@ class Items:
                 joins.write(list_value, store, Repeated(self.interpreter.fresh("item")))
                 return
             items = list(content)
-            items[bounds] = more
+            with suppress(ValueError):  # a slice with a step takes as many items as it has
+                items[bounds] = more
             joins.write(list_value, store, tuple(items))
             return
         if isinstance(content, Repeated):
