@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from namecheck import operators
@@ -28,6 +28,7 @@ from namecheck.interpreter.domain.values import (
     Held,
     ListValue,
     Opaque,
+    Picked,
     Repeated,
     SliceValue,
     TensorValue,
@@ -40,6 +41,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
+from namecheck.interpreter.models.torch.operands import may_be_one
 from namecheck.rules import registry
 
 _NUMBERS: Final = frozenset({"float", "complex"})
@@ -53,6 +55,46 @@ def promote(opaque: Opaque, store: Store) -> TensorValue:
     rank: int | None = store.fact(RankOf, opaque.key)
     tensor = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
     return TensorValue(narrowing.tensor_address(opaque), Held(tensor))
+
+
+def picked(
+    interpreter: Interpreter, source: Value, result: TensorValue, store: Store
+) -> TensorValue:
+    """A result that may be this operand itself."""
+    if not isinstance(source, TensorValue):
+        return result
+    if not may_be_one(joins.held(source, store).tensor, result.initial.tensor):
+        return result
+    number = interpreter.new_address()
+    return TensorValue(Picked((source,), number, number), result.initial, result.tags)
+
+
+def each_picked(
+    interpreter: Interpreter, args: Sequence[Value], results: Value, store: Store
+) -> Value:
+    """Several results, each of which may be its own operand (torch.atleast_2d)."""
+    if isinstance(results, ListValue) and not isinstance(results.initial, Repeated):
+        items = _each_picked(interpreter, args, results.initial, store)
+        return replace(results, initial=items)
+    if isinstance(results, TupleValue):
+        return replace(results, items=_each_picked(interpreter, args, results.items, store))
+    return results
+
+
+def _each_picked(
+    interpreter: Interpreter, args: Sequence[Value], results: tuple[Value, ...], store: Store
+) -> tuple[Value, ...]:
+    sources: Sequence[Value] | Repeated = args
+    if len(args) == 1 and isinstance(args[0], TupleValue):
+        sources = args[0].items
+    elif len(args) == 1 and isinstance(args[0], ListValue):
+        sources = joins.items(args[0], store)
+    if isinstance(sources, Repeated) or len(sources) != len(results):
+        return results
+    return tuple(
+        picked(interpreter, source, result, store) if isinstance(result, TensorValue) else result
+        for source, result in zip(sources, results, strict=True)
+    )
 
 
 class _Visits:

@@ -23,7 +23,6 @@ from namecheck.interpreter.domain.values import (
     Held,
     Opaque,
     Operand,
-    Picked,
     TensorValue,
     TupleValue,
     Value,
@@ -42,7 +41,6 @@ from namecheck.interpreter.models.torch.operands import (
     has_failed,
     is_known,
     is_sized,
-    may_be_one,
     sizes_fit,
 )
 
@@ -313,6 +311,8 @@ class TorchOperators:
         result = self.lift(answer.result, before, node, query)
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator_call)
+        elif answer.may_be_input:
+            result = conversion.each_picked(self.interpreter, operator_call.args, result, store)
         return self._same(result, answer, operator_call)
 
     def _heard(self, operator_call: OperatorCall, lowered_inputs: Inputs, result: Value) -> Value:
@@ -437,18 +437,15 @@ class TorchOperators:
     ) -> TensorValue:
         """A result at an address that says whether it is new, or may be an existing object."""
         store = operator_call.store
-        number = self.interpreter.new_address()
         tensor = next(
             (v for v in operator_call.every if isinstance(v, (TensorValue, Opaque))), None
         )
         if answer.may_be_input and tensor is not None:
             source = self.promote(tensor, store) if isinstance(tensor, Opaque) else tensor
-            if may_be_one(joins.held(source, store).tensor, tensor_value.initial.tensor):
-                address = Picked((source,), number, number)
-                return TensorValue(address, tensor_value.initial, tensor_value.tags)
-        elif self.has(operator_call.operator, "a"):
-            address_ = AttributeTensor(number)
-            return TensorValue(address_, tensor_value.initial, tensor_value.tags)
+            return conversion.picked(self.interpreter, source, tensor_value, store)
+        if self.has(operator_call.operator, "a"):
+            address = AttributeTensor(self.interpreter.new_address())
+            return TensorValue(address, tensor_value.initial, tensor_value.tags)
         return tensor_value
 
     def _infer(
