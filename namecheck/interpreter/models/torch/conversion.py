@@ -57,43 +57,41 @@ def promote(opaque: Opaque, store: Store) -> TensorValue:
     return TensorValue(narrowing.tensor_address(opaque), Held(tensor))
 
 
-def picked(
-    interpreter: Interpreter, source: Value, result: TensorValue, store: Store
-) -> TensorValue:
+def picked(interpreter: Interpreter, passed: Value, value: Value, store: Store) -> Value:
     """A result that may be this operand itself."""
-    if not isinstance(source, TensorValue):
-        return result
-    if not may_be_one(joins.held(source, store).tensor, result.initial.tensor):
-        return result
+    if not isinstance(passed, TensorValue) or not isinstance(value, TensorValue):
+        return value
+    if not may_be_one(joins.held(passed, store).tensor, value.initial.tensor):
+        return value
     number = interpreter.new_address()
-    return TensorValue(Picked((source,), number, number), result.initial, result.tags)
+    return TensorValue(Picked((passed,), number, number), value.initial, value.tags)
 
 
 def each_picked(
-    interpreter: Interpreter, args: Sequence[Value], results: Value, store: Store
+    interpreter: Interpreter, args: Sequence[Value], value: Value, store: Store
 ) -> Value:
     """Several results, each of which may be its own operand (torch.atleast_2d)."""
-    if isinstance(results, ListValue) and not isinstance(results.initial, Repeated):
-        items = _each_picked(interpreter, args, results.initial, store)
-        return replace(results, initial=items)
-    if isinstance(results, TupleValue):
-        return replace(results, items=_each_picked(interpreter, args, results.items, store))
-    return results
+    if isinstance(value, ListValue) and not isinstance(value.initial, Repeated):
+        return replace(value, initial=_each_picked(interpreter, args, value.initial, store))
+    if isinstance(value, TupleValue):
+        return replace(value, items=_each_picked(interpreter, args, value.items, store))
+    return value
 
 
 def _each_picked(
-    interpreter: Interpreter, args: Sequence[Value], results: tuple[Value, ...], store: Store
+    interpreter: Interpreter, args: Sequence[Value], picked_values: tuple[Value, ...], store: Store
 ) -> tuple[Value, ...]:
-    sources: Sequence[Value] | Repeated = args
+    operands = tuple(args)
     if len(args) == 1 and isinstance(args[0], TupleValue):
-        sources = args[0].items
+        operands = args[0].items
     elif len(args) == 1 and isinstance(args[0], ListValue):
-        sources = joins.items(args[0], store)
-    if isinstance(sources, Repeated) or len(sources) != len(results):
-        return results
+        content = joins.items(args[0], store)
+        operands = () if isinstance(content, Repeated) else content
+    if len(operands) != len(picked_values):
+        return picked_values
     return tuple(
-        picked(interpreter, source, result, store) if isinstance(result, TensorValue) else result
-        for source, result in zip(sources, results, strict=True)
+        picked(interpreter, passed, value, store)
+        for passed, value in zip(operands, picked_values, strict=True)
     )
 
 

@@ -434,7 +434,7 @@ class TorchOperators:
 
     def _placed(
         self, tensor_value: TensorValue, answer: operators.Inference, operator_call: OperatorCall
-    ) -> TensorValue:
+    ) -> Value:
         """A result at an address that says whether it is new, or may be an existing object."""
         store = operator_call.store
         tensor = next(
