@@ -69,3 +69,15 @@ def test_the_text_of_a_file_is_searched_for_names_once() -> None:
         assert facts.names_dims(source)
         assert not facts.can_matter(ast.parse("def f(): pass").body[0], source)
     assert searches == [source.filename]
+
+
+def test_an_annotation_may_have_any_word() -> None:
+    source = """
+def renamed(x: Shaped[Tensor, "n"]):
+    return x
+def of_a_module(x: t.A[torch.Tensor, "n"]):
+    return x
+def plain(x: dict[str, int], y: Union[Tensor, int]):
+    return x
+"""
+    assert relevant(source) == {"renamed", "of_a_module"}

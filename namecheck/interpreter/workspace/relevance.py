@@ -208,9 +208,17 @@ _QUOTED: Final = rf"\b(?:{'|'.join(sorted(_ANNOTATIONS))})\["
 
 
 def _declares(subscript: ast.Subscript) -> bool:
-    """Whether a subscript is an annotation of dims: ``Float[Tensor, "batch dim"]``."""
-    kind = subscript.value
-    word = kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", None)
+    """Whether a subscript is an annotation of dims: ``Float[Tensor, "batch dim"]``.
+
+    Its word may be an alias, so that a tensor before a text is one too.
+    """
     parts = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else []
-    texts = (part.value for part in parts if isinstance(part, ast.Constant))
-    return word in _ANNOTATIONS and any(isinstance(text, str) for text in texts)
+    if not any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts):
+        return False
+    return _last_word(subscript.value) in _ANNOTATIONS or _last_word(parts[0]) == "Tensor"
+
+
+def _last_word(expression: ast.expr) -> str | None:
+    if isinstance(expression, ast.Attribute):
+        return expression.attr
+    return getattr(expression, "id", None)
