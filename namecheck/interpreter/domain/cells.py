@@ -1,9 +1,9 @@
 """The keys of store cells other than variables, attributes and mutable values.
 
 They are dataclasses and not named tuples: a named tuple is equal to every tuple of the same items,
-and a store would take it for the ``(owner, name)`` of a variable or an attribute. `AxisCell` and
-`Representative` are the second item of such a pair, where a variable or attribute has its name:
-they belong to the owner as these do.
+and a store would take it for the ``(owner, name)`` of a variable or an attribute. `AxisCell`,
+`ArgumentCell` and `Representative` are the second item of such a pair, where a variable or
+attribute has its name: they belong to the owner as these do.
 """
 
 from __future__ import annotations
@@ -159,6 +159,13 @@ class AxisCell:
 
     axis: str
     of_field: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentCell:
+    """The argument for an optional parameter with dims, in the environment of an entry point."""
+
+    parameter: str
 
 
 @dataclass(frozen=True, slots=True)

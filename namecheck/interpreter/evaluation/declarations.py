@@ -45,7 +45,11 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import axis_bindings, declared_choices
+from namecheck.interpreter.evaluation import (
+    axis_bindings,
+    declared_choices,
+    optional_parameters,
+)
 from namecheck.interpreter.evaluation.annotation_files import AnnotationFiles
 from namecheck.interpreter.evaluation.declared import Annotations, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
@@ -100,6 +104,8 @@ class Declarations:
                 self._refuse(contradiction, signature, environment, call)
             return False
         self._keep(bindings, environment, store, function)
+        if call.node is function.node:
+            optional_parameters.keep(signature, values, environment, store)
         for name, options in signature.literals.items():
             value = store.get((environment.number, name))
             if isinstance(value, Opaque) and store.fact(CandidatesOf, value.key) is None:
@@ -246,7 +252,13 @@ class Declarations:
             return
 
         def check(layer: Store) -> None:
-            bindings = axis_bindings.read(signature.axes, environment, layer, frame.name)
+            bindings = optional_parameters.bound(
+                signature,
+                axis_bindings.read(signature.axes, environment, layer, frame.name),
+                environment,
+                layer,
+                self.values,
+            )
             result = self.values.checkable(value, layer)
             settle(meet(signature.result, result, bindings, "result", returned=True))
 
