@@ -293,6 +293,8 @@ def _convolved(
         sizes = [dim.size for dim in last(input.dims, spatial).prefix]
     else:
         sizes = run_over(input.dims, windows_of(kernel, stride, padding, dilation, spatial))
+    if channels_in.size == 0:
+        channels_out = Dim(channels_out.name)  # torch makes as many as there are inputs, or more
     return _with_channels(input.dims, channels_out, sizes)
 
 
