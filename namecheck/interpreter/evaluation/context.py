@@ -57,6 +57,9 @@ class FileFacts(Protocol):
     def unfollowed(self, function_node: Function) -> Unfollowed:
         """What is known of a call of a function whose body is not run."""
 
+    def documents_argument(self, function_node: Function, source: Source) -> bool:
+        """Whether a function returns its first argument, and does no more than document it."""
+
     def has_arrays(self, source: Source) -> bool:
         """Whether a file imports a library whose arrays have a shape."""
 

@@ -35,7 +35,7 @@ class Following:
     def enters_body(self, function: FunctionValue, call: Call) -> bool:
         """Whether the body is run; if it is not, havoc is applied to the arguments instead."""
         interpreter = self.interpreter
-        if not self._matters(function, call):
+        if self._documents(function, call) or not self._matters(function, call):
             interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
             self.havoc_variables(function, call.store)
             return False
@@ -52,7 +52,7 @@ class Following:
     def unfollowed_result(self, function: FunctionValue, call: Call) -> Value:
         """The result of a call whose body is not run, as far as its syntax tells it."""
         syntax = self.interpreter.context.files.unfollowed(function.node)
-        if syntax.returns_argument and call.args:
+        if call.args and (syntax.returns_argument or self._documents(function, call)):
             return call.args[0]
         return self.interpreter.fresh("result", TRANSPARENT if syntax.returns_decorator else None)
 
@@ -70,6 +70,20 @@ class Following:
                     self.interpreter.havoc_containers([joins.opened(value, store)], store)
                     break
                 environment = environment.enclosing
+
+    def _documents(self, function: FunctionValue, call: Call) -> bool:
+        """Whether a call returns a function or class as it is, but for its docstring.
+
+        A function of the file that is analysed is run: its body may have a mistake.
+        """
+        if not call.args or not isinstance(call.args[0], _DEFINED):
+            return False
+        context = self.interpreter.context
+        source = context.source_of(function.environment)
+        *_, outermost = call.frame.stack()
+        if context.source_of(outermost.environment) is source:
+            return False
+        return context.files.documents_argument(function.node, source)
 
     def _spend(self) -> bool:
         """Whether the budget for following calls lets another be followed."""

@@ -9,6 +9,7 @@ from typing import Final
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
+from namecheck.interpreter.domain.documenting import Documenting
 from namecheck.interpreter.domain.scopes import Function
 from namecheck.interpreter.domain.unfollowed import Unfollowed, unfollowed
 from namecheck.interpreter.workspace import relevance
@@ -41,6 +42,7 @@ class FileFacts:
         self._arrays: dict[ast.AST, bool] = {}
         self._mentions: dict[ast.AST, bool] = {}
         self._unfollowed: dict[ast.AST, Unfollowed] = {}
+        self._documenting: dict[ast.AST, Documenting] = {}
 
     def names_dims(self, source: Source) -> bool:
         """Whether a file names dimensions; its text is searched once."""
@@ -88,6 +90,13 @@ class FileFacts:
         if known is None:
             known = self._unfollowed[function_node] = unfollowed(function_node)
         return known
+
+    def documents_argument(self, function_node: Function, source: Source) -> bool:
+        """Whether a function returns its first argument, and does no more than document it."""
+        documenting = self._documenting.get(source.tree)
+        if documenting is None:
+            documenting = self._documenting[source.tree] = Documenting(source.tree)
+        return documenting.documents(function_node)
 
     def has_arrays(self, source: Source) -> bool:
         """Whether a file imports a library whose arrays have a shape."""
