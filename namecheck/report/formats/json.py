@@ -97,4 +97,4 @@ def _lines(listing: Listing) -> Iterator[str]:
 
 
 # A person would not wait this long, but programs do.
-FORMAT: Final = Format(_lines, fix_budget=2_000_000, explains=True)
+FORMAT: Final = Format(_lines, fix_budget=4_000_000, explains=True)
