@@ -170,6 +170,60 @@ def test_hash_seeds(tree: Path) -> None:
     assert len(outputs) == 1, f"seeds {sorted(outputs.values())} differ"
 
 
+STEPS: Final = """\
+from namecheck import project
+from namecheck.project import Walk
+
+print(project.check(Walk().entries(["."]), jobs=1).steps)
+"""
+# Equations whose operands have no order of their own, and axes that two methods share.
+UNORDERED: Final = """\
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def extract(chain):
+    if chain.name == chain.kind:
+        return torch.zeros(len(chain), names=("N",))
+    return torch.zeros(2, len(chain), names=("B", "N"))
+
+
+def tensors(structure, names):
+    made = {}
+    for name in names:
+        made[name] = extract(structure[structure.chain == name])
+    return made
+
+
+class Tracker(nn.Module):
+    def forward(self, frames: Float[Tensor, "batch frames channels height width"]):
+        heat = self.heatmaps(self.features(frames))
+        return heat + self.heatmaps(self.features(frames)), self.features(frames)
+
+    def features(self, frames: Float[Tensor, "batch frames channels height width"]):
+        return self.backbone(frames.mean(1))
+
+    def heatmaps(self, features: Float[Tensor, "batch channels height width"]):
+        return self.head(features)
+"""
+
+
+def test_steps_do_not_depend_on_the_hash_seed(tree: Path) -> None:
+    (tree / "unordered.py").write_text(UNORDERED)
+    steps: dict[bytes, int] = {}
+    for seed in range(SEEDS):
+        run = subprocess.run(
+            [sys.executable, "-c", STEPS],
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+        )
+        steps.setdefault(run.stdout, seed)
+    assert len(steps) == 1, f"seeds {sorted(steps.values())} differ"
+    assert int(next(iter(steps))) > 0
+
+
 def test_a_patch_of_torch_counts_in_whatever_order_files_are_read(tmp_path: Path) -> None:
     """A file that imports nothing of the other patches torch: nothing is reported in either."""
     call = 'import torch\n\nx = torch.zeros(2, names=("N",))\ntorch.stack([x], new_name="B")\n'

@@ -96,7 +96,7 @@ class Ledger:
         self.log: list[tuple[Hashable, Any]] | None = None
         self.recording: Recording | None = None
         self.subjects: set[Hashable] = set()
-        self.touched: set[Hashable] = set()
+        self.touched: dict[Hashable, int] = {}
         self.written: set[Hashable] = set()
         self.attributes: dict[AttributeNames, tuple[str, ...]] = {}
         self._added: list[tuple[AttributeNames, tuple[str, ...]]] | None = None
@@ -302,7 +302,7 @@ class Store:
         if isinstance(key, Fact):
             ledger.assumed(key)
         elif ledger.is_foreign(key):
-            ledger.touched.add(key)
+            ledger.touched.setdefault(key, len(ledger.touched))
         if ledger.log is not None:
             ledger.log.append((key, content))
         if ledger.recording is not None:

@@ -17,7 +17,13 @@ from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.addresses import OpaqueTensor
-from namecheck.interpreter.domain.provenance import Failed, Provenance, SizeOf, Version
+from namecheck.interpreter.domain.provenance import (
+    Failed,
+    Operation,
+    Provenance,
+    SizeOf,
+    Version,
+)
 from namecheck.interpreter.domain.tags import NO_TAGS, Tags
 
 if TYPE_CHECKING:
@@ -139,6 +145,19 @@ def _newest_by_block(numbers: tuple[int, ...]) -> tuple[int, ...]:
         block = number // NUMBERS_OF_BLOCK
         by_block[block] = max(number, by_block.get(block, 0))
     return tuple(by_block.values())
+
+
+def equality_of(*compared: Hashable) -> Key:
+    """The key for the equality of two values, whatever their order.
+
+    Their order in it does not depend on the hash seed, and seldom on the numbers in them.
+    """
+    return Key(Operation("Eq", tuple(sorted(compared, key=_rank))))
+
+
+def _rank(part: object) -> tuple[object, ...]:
+    text = repr(part.value) if isinstance(part, Const) else ""
+    return newest(part), type(part).__name__, part.size if isinstance(part, Key) else 0, text
 
 
 def is_foreign(part: object) -> bool:

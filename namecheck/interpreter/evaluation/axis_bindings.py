@@ -33,7 +33,7 @@ def read(
     """
     bound_axes: dict[str, Bound] = {}
     runs: dict[str, Run] = {}
-    for axis in axis_words:
+    for axis in sorted(axis_words):
         binding = _binding(axis, environment, store, of_field=of_field)
         if isinstance(binding, Bound):
             bound_axes[axis] = binding

@@ -300,7 +300,7 @@ class Declarations:
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
         """Bind the axes of an instance that its method mentions to the axes of the method."""
         bindings = Bindings(method.name)
-        for axis in self.shared_axes(instance.cls, method):
+        for axis in sorted(self.shared_axes(instance.cls, method)):
             bindings = bind_number(bindings, axis, symbol(axis), "self")
         axis_bindings.write(bindings, instance, store)
         axis_bindings.mark_representative(instance, store)

@@ -48,6 +48,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Union,
     Value,
+    equality_of,
 )
 from namecheck.interpreter.evaluation import comparisons, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
@@ -205,8 +206,7 @@ def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store:
         )
     else:
         for item in listed_values:
-            pair = tuple(sorted((opaque, item), key=hash))
-            store.set(Truth(Key(Operation("Eq", pair))), False)
+            store.set(Truth(equality_of(opaque, item)), False)
         among = among and tuple(item for item in among if item not in listed_values)
     if among:
         store.set(CandidatesOf(opaque), among)

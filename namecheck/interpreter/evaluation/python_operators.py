@@ -35,6 +35,7 @@ from namecheck.interpreter.domain.values import (
     TensorValue,
     TupleValue,
     Value,
+    equality_of,
     size_of,
     sized,
 )
@@ -380,8 +381,7 @@ def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
 
 def equality(left: Value, right: Value, store: Store) -> Key:
     """The key for the equality of two values, whatever their order."""
-    pair = joins.identity(left, store), joins.identity(right, store)
-    return Key(Operation("Eq", tuple(sorted(pair, key=hash))))
+    return equality_of(joins.identity(left, store), joins.identity(right, store))
 
 
 def _tested(key: Key, positive: bool) -> Opaque:

@@ -284,7 +284,8 @@ class _Summary:
         """Whether another call would read the same contents; extends the renaming."""
         ledger = store.ledger
         reads: list[tuple[Hashable, Any]] = []
-        touched = self._untouched & ledger.touched
+        # In the order of their first writes: the order of a set varies with the hash seed.
+        touched = sorted(self._untouched & ledger.touched.keys(), key=ledger.touched.__getitem__)
         try:
             with ledger.unrecorded():
                 for key in touched:
@@ -306,7 +307,9 @@ class _Summary:
         recording = ledger.recording
         if recording is not None:
             recording.read_all(store, reads)
-            recording.untouched |= self._untouched - touched if touched else self._untouched
+            recording.untouched |= (
+                self._untouched.difference(touched) if touched else self._untouched
+            )
         return True
 
     def _ask_early(self, position: int, numbering: Numbering) -> None:
