@@ -25,6 +25,23 @@ def chain(length: int) -> str:
     return CHAIN + "\n".join(links)
 
 
+def runs(source: str, name: str) -> int:
+    """How often the body of a function is run for its calls, in a program without findings."""
+    count = 0
+    run_body = Calls.run_body
+
+    def counted(
+        calls: Calls, function: FunctionValue, layer: Store, frame: Frame
+    ) -> list[tuple[Store, Value]]:
+        nonlocal count
+        count += function.name == name and frame.is_called
+        return run_body(calls, function, layer, frame)
+
+    with mock.patch.object(Calls, "run_body", counted):
+        assert codes(source) == []
+    return count
+
+
 def test_a_chain_of_helpers() -> None:
     call = "f13(f13(torch.zeros(2, 3, names=('N', 'C')))).sum('K')"
     assert codes(f"{chain(14)}\n{call}\n") == ["NC103"]
@@ -191,15 +208,34 @@ def compare(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"]):
     assert a.shape[0] == b.shape[0]
     activated(torch.zeros(2, 3))
 """
-    followed: list[str] = []
-    run_body = Calls.run_body
+    assert runs(source, "activated") == 1
 
-    def counted(
-        calls: Calls, function: FunctionValue, layer: Store, frame: Frame
-    ) -> list[tuple[Store, Value]]:
-        followed.extend(["activated"] * (function.name == "activated" and frame.is_called))
-        return run_body(calls, function, layer, frame)
 
-    with mock.patch.object(Calls, "run_body", counted):
-        assert codes(source) == []
-    assert followed == ["activated"]
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("return x.relu()", 1),
+        # A loop is run more often where findings are reported.
+        ("for y in x.things():\n        x = x.relu()\n    return x", 2),
+        ("return plain(x)", 1),
+        ("return looped(x)", 2),
+    ],
+)
+def test_a_silent_call_has_the_summary_of_an_audible_one(body: str, count: int) -> None:
+    source = f"""
+def plain(x):
+    return x.relu()
+
+def looped(x):
+    while x.things():
+        x = x.relu()
+    return x
+
+def helper(x):
+    {body}
+
+x = torch.zeros(2, names=("N",))
+for each in somewhere():
+    helper(x)  # once or twice to report findings, then in silence
+"""
+    assert runs(source, "helper") == count

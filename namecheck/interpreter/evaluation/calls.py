@@ -211,8 +211,12 @@ class Calls:
                     values[0], Call(call.arguments, call.node, layer, call.frame)
                 ),
             )
-        if callee == NONE and self.interpreter.findings.silent:
-            self.interpreter.fail("TypeError")
+        if callee == NONE:
+            around = self.interpreter.progress.around
+            if around is not None:
+                around.heard = True
+            if self.interpreter.findings.silent:
+                self.interpreter.fail("TypeError")
         if isinstance(callee, Opaque):
             if callee.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)

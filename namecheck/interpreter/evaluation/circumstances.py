@@ -24,7 +24,8 @@ class Circumstances:
     `is_cut` a body was not run because the call stack was too deep, with `is_handed_on` because
     unknown code would have called it within other functions that it calls. In an `unrolled` call
     a loop was run item by item, which depends on the loops around it. In a `guarded` one a guard
-    was looked up. With `at_site` the outcome depends on the node of the call.
+    was looked up. With `at_site` the outcome depends on the node of the call, with `heard` on
+    whether findings are reported: a loop is run more often then.
     """
 
     node: object
@@ -34,6 +35,7 @@ class Circumstances:
     unrolled: bool = False
     guarded: bool = False
     at_site: bool = False
+    heard: bool = False
 
     def include(self, nested: Circumstances) -> None:
         """Add the properties that a call within this one has used."""
@@ -42,6 +44,7 @@ class Circumstances:
         self.is_handed_on |= nested.is_handed_on
         self.unrolled |= nested.unrolled
         self.guarded |= nested.guarded
+        self.heard |= nested.heard
 
     def answers(self, frame: Frame) -> Answers:
         """The values, for a call in this frame, of the properties that were used."""

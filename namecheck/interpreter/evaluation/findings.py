@@ -107,14 +107,14 @@ class Findings:
     """The sink of findings, each once for its place and code.
 
     `names` has the names that each finding is about; a note has none. While `silent` is not 0 the
-    sink ignores findings. `additions` counts how often a finding was added, equal ones each time.
+    sink ignores findings. `added` lists the keys of all that were added, equal ones each time.
     """
 
     entries: dict[Key, Finding] = field(default_factory=dict)
     names: dict[Key, frozenset[str]] = field(default_factory=dict)
     silent: int = 0
     judged: Judged = field(default_factory=lambda: Judged())
-    additions: int = 0
+    added: list[Key] = field(default_factory=list)
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
@@ -162,8 +162,8 @@ class Findings:
 
         One that only the names of the code itself tell is made at a `site`.
         """
-        self.additions += 1
         key = finding.filename, finding.span, finding.code
+        self.added.append(key)
         self.judged.failed.setdefault(key, set()).add(site or _NO_SITE)
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)

@@ -35,9 +35,9 @@ def spread(
 
     def attempt(layer: Store, values: list[Value]) -> Value:
         nonlocal fits
-        additions = findings.additions
+        count = len(findings.added)
         result = apply(layer, values)
-        fits |= findings.additions == additions
+        fits |= len(findings.added) == count
         return result
 
     result = interpreter.spread(store, choices, attempt)

@@ -42,6 +42,8 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.circumstances import Answers, Circumstances, root
+from namecheck.interpreter.evaluation.findings import Findings
+from namecheck.interpreter.evaluation.findings import Key as FindingKey
 from namecheck.interpreter.evaluation.frames import Call, PathEnds
 
 if TYPE_CHECKING:
@@ -82,13 +84,17 @@ class CallSummaries:
         known = self._known.setdefault(self._key(function, call), [])
         is_silent = interpreter.findings.silent > 0
         for number, summary in enumerate(known):
-            if summary.is_silent and not is_silent:
+            if not summary.holds(interpreter.findings, is_silent=is_silent):
                 continue
             renaming = summary.renaming(inputs, call, self._numbering)
             if renaming is not None:
                 if number:
                     known.insert(0, known.pop(number))
                 self._hits[node] += 1
+                if not is_silent:
+                    interpreter.findings.added += summary.reported
+                    if interpreter.progress.around is not None:
+                        interpreter.progress.around.heard |= summary.heard
                 return self._instantiated(summary, renaming, call)
         self._runs[node] += 1
         recorded, outcome = self._recorded(inputs, call, follow)
@@ -119,6 +125,7 @@ class CallSummaries:
         ledger, progress = interpreter.context.ledger, interpreter.progress
         layer = call.store.fork()
         unknowns, events = progress.unknowns, progress.events
+        added, count = interpreter.findings.added, len(interpreter.findings.added)
         budget, exhaustions = interpreter.budget, interpreter.budget.exhaustions
         outcome: Value | None = None
         with (
@@ -144,7 +151,8 @@ class CallSummaries:
             frozenset(errors),
             progress.unknowns - unknowns,
             progress.events - events,
-            is_silent=interpreter.findings.silent > 0,
+            None if interpreter.findings.silent else tuple(added[count:]),
+            heard=circumstances.heard,
         )
         return summary, outcome
 
@@ -200,6 +208,7 @@ class _Summary:
         "_effects",
         "_initials",
         "_inputs",
+        "_is_silent",
         "_made",
         "_passed",
         "_reads",
@@ -207,9 +216,10 @@ class _Summary:
         "answers",
         "errors",
         "events",
+        "heard",
         "instances",
-        "is_silent",
         "outcome",
+        "reported",
         "unknowns",
         "usable",
     )
@@ -226,8 +236,9 @@ class _Summary:
         errors: frozenset[str],
         unknowns: int,
         events: int,
+        reported: tuple[FindingKey, ...] | None,
         *,
-        is_silent: bool,
+        heard: bool,
     ) -> None:
         self._inputs = inputs
         self.outcome = outcome
@@ -248,7 +259,9 @@ class _Summary:
         self.errors = errors
         self.unknowns = unknowns
         self.events = events
-        self.is_silent = is_silent
+        self._is_silent = reported is None
+        self.reported = reported or ()
+        self.heard = heard
         self.usable = True
 
     @property
@@ -256,6 +269,17 @@ class _Summary:
         """The effects of the call; only after `renaming` has compared a call."""
         assert self._effects is not None, "the summary has not been compared with a call"
         return self._effects
+
+    def holds(self, sink: Findings, *, is_silent: bool) -> bool:
+        """Whether a call that is silent, or is not, may have the same outcome.
+
+        Where findings are reported, those of the call were, and none of them was dropped since.
+        """
+        if self._is_silent:
+            return is_silent
+        if is_silent:
+            return not self.heard
+        return all(key in sink.entries for key in self.reported)
 
     def renaming(
         self, inputs: tuple[object, ...], call: Call, numbering: Numbering
