@@ -155,8 +155,10 @@ def test_what_ints_cannot_say_is_untyped_in_the_stubs(runs: Runs) -> None:
     """A call with ints is rejected only where a method has no types."""
     codes = {
         said.code
-        for index in range(len(all_calls()))
+        for index, call in enumerate(all_calls())
         for said in _errors(runs.with_plugin, CALLS, 6 + 3 * index)
+        # torch annotates its dim as one int, and takes several.
+        if "normalize(" not in call.ints
     }
     assert codes == {"no-untyped-call"}
 
