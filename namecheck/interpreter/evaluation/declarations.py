@@ -48,7 +48,6 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import (
     axis_bindings,
     declared_choices,
-    optional_parameters,
 )
 from namecheck.interpreter.evaluation.annotation_files import AnnotationFiles
 from namecheck.interpreter.evaluation.declared import Annotations, Signature, axes_of
@@ -104,7 +103,9 @@ class Declarations:
                 self._refuse(contradiction, signature, environment, call)
             return False
         self._keep(bindings, environment, store, function)
-        if call.node is function.node:
+        if call.node is function.node and signature.optional:
+            from namecheck.interpreter.evaluation import optional_parameters
+
             optional_parameters.keep(signature, values, environment, store)
         for name, options in signature.literals.items():
             value = store.get((environment.number, name))
@@ -252,13 +253,11 @@ class Declarations:
             return
 
         def check(layer: Store) -> None:
-            bindings = optional_parameters.bound(
-                signature,
-                axis_bindings.read(signature.axes, environment, layer, frame.name),
-                environment,
-                layer,
-                self.values,
-            )
+            bindings = axis_bindings.read(signature.axes, environment, layer, frame.name)
+            if signature.optional:
+                from namecheck.interpreter.evaluation import optional_parameters as optional
+
+                bindings = optional.bound(signature, bindings, environment, layer, self.values)
             result = self.values.checkable(value, layer)
             settle(meet(signature.result, result, bindings, "result", returned=True))
 

@@ -50,6 +50,15 @@ class Signature:
     literals: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
 
     @property
+    def optional(self) -> tuple[str, ...]:
+        """The parameters that are declared as a tensor or None."""
+        return tuple(
+            name
+            for name, parameter in self.parameters.items()
+            if isinstance(parameter.declared, OneOf) and parameter.declared.optional
+        )
+
+    @property
     def declares_dims(self) -> bool:
         """Whether it declares any dims."""
         return bool(self.numbers) or any(

@@ -6,10 +6,10 @@ are free. On a path that knows the argument to be a tensor they are as fixed as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from namecheck.annotations.bindings import Bindings
-from namecheck.annotations.declarations import OneOf, meet
+from namecheck.annotations.declarations import meet
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.cells import ArgumentCell
 from namecheck.interpreter.domain.store import Store
@@ -25,7 +25,7 @@ def keep(
     store: Store,
 ) -> None:
     """Keep the arguments for the optional parameters of an entry point: variables may change."""
-    for name in _optional(signature):
+    for name in signature.optional:
         argument = argument_values[name]
         if isinstance(argument, Union):
             store.set((environment.number, ArgumentCell(name)), argument)
@@ -39,16 +39,9 @@ def bound(
     declared_values: DeclaredValues,
 ) -> Bindings:
     """The bindings with the axes of the optional parameters that are no None on this path."""
-    for name in _optional(signature):
+    for name in signature.optional:
         argument = store.get((environment.number, ArgumentCell(name)))
         tensor = None if argument is None else declared_values.checkable(argument, store)
         if isinstance(tensor, Tensor):
             bindings = meet(signature.parameters[name].declared, tensor, bindings, name)
     return bindings
-
-
-def _optional(signature: Signature) -> Iterator[str]:
-    """The parameters that are declared as a tensor or None."""
-    for name, parameter in signature.parameters.items():
-        if isinstance(parameter.declared, OneOf) and parameter.declared.optional:
-            yield name

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
-from namecheck.interpreter.domain.documenting import Documenting
 from namecheck.interpreter.domain.scopes import Function
 from namecheck.interpreter.domain.unfollowed import Unfollowed, unfollowed
 from namecheck.interpreter.workspace import relevance
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.domain.documenting import Documenting
 
 # In a file of at most so many lines all functions are run: selecting some would take longer.
 _SMALL: Final = 200
@@ -95,6 +97,8 @@ class FileFacts:
         """Whether a function returns its first argument, and does no more than document it."""
         documenting = self._documenting.get(source.tree)
         if documenting is None:
+            from namecheck.interpreter.domain.documenting import Documenting  # for decorators
+
             documenting = self._documenting[source.tree] = Documenting(source.tree)
         return documenting.documents(function_node)
 
