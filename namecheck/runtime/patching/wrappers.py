@@ -278,7 +278,10 @@ def shape_of(patched: Target) -> Shape | None:
     keyword_names: list[str] = []
     for signature in _overloads(patched):
         index = 0
-        for parameter in signature:
+        # What another overload takes by keyword alone comes last (alpha of the old `add`): an
+        # argument is passed on at its own place, whatever its parameter is called.
+        late = [each for each in signature if each.name in keyword_names]
+        for parameter in (*(each for each in signature if each not in late), *late):
             if parameter.variadic or parameter.mapping or parameter.positional_only:
                 return None
             if parameter.keyword_only:
