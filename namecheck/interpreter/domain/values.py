@@ -255,9 +255,12 @@ class Picked:
     A write to it may be a write to any of them, and vice versa. `where` distinguishes it from other
     picks of the same values; `born` is the ledger's number at the pick. Only a limited number of
     picks is followed back: a value further back counts as another object.
+
+    Equal picks share a `_representative` once they have been compared: their values are picks too,
+    and would be compared again and again, to the end of each chain.
     """
 
-    __slots__ = ("_hash", "born", "of", "origins", "where")
+    __slots__ = ("_hash", "_representative", "born", "of", "origins", "where")
 
     def __init__(self, of: Iterable[Value], where: Hashable, born: int) -> None:
         mutable = (value for value in of if isinstance(value, (TensorValue, ListValue, DictValue)))
@@ -273,15 +276,19 @@ class Picked:
         self.where = where
         self.born = born
         self._hash = hash((self.of, where))
+        self._representative = object()
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return (
-            isinstance(other, Picked)
-            and self._hash == other._hash
-            and (self.where, self.of) == (other.where, other.of)
-        )
+        if not isinstance(other, Picked) or self._hash != other._hash:
+            return False
+        if self._representative is other._representative:
+            return True
+        is_equal = (self.where, self.of) == (other.where, other.of)
+        if is_equal:
+            self._representative = other._representative
+        return is_equal
 
     def __hash__(self) -> int:
         return self._hash
