@@ -32,18 +32,3 @@ def test_equality_is_transitive_after_comparisons() -> None:
     assert two == three
     assert one == three
     assert all(pick != other for pick in (one, two, three))
-
-
-def test_a_shared_chain_is_compared_once() -> None:
-    """Two values in each pick refer to the pick below: without sharing, 2**30 comparisons."""
-
-    def doubled() -> Picked:
-        address: int | Picked = 1
-        for step in range(30):
-            values = [ListValue(address, (), "list"), ListValue(address, (), "set")]
-            address = Picked(values, step, step)
-        assert isinstance(address, Picked)
-        assert address.of, "the chain is too long to be followed back"
-        return address
-
-    assert doubled() == doubled()

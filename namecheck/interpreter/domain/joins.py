@@ -125,33 +125,6 @@ def _sort_of(content: Any) -> type:
     return type(content) if isinstance(content, (Held, Entries)) else tuple
 
 
-def identity(value: Value, store: Store) -> Hashable:
-    """The identity of a value in the key of an opaque value that is made from it."""
-    if isinstance(value, Opaque):
-        return value.key
-    if isinstance(value, TensorValue):
-        return (value.address, held(value, store).tensor)
-    if isinstance(value, ListValue):
-        return (value.kind, items(value, store))
-    if isinstance(value, DictValue):
-        return entries(value, store)
-    return value
-
-
-def may_be_one(a: Mutable, b: Mutable) -> bool:
-    """Whether two values may be one object; an object that the program makes has an int address."""
-    objects = [_objects(value) for value in (a, b)]
-    numbered = all(isinstance(address, int) for one in objects for address in one)
-    return not numbered or bool(objects[0] & objects[1])
-
-
-def _objects(mutable: Mutable) -> set[Address]:
-    if not isinstance(mutable.address, Picked):
-        return {mutable.address}
-    every = {origin.address for origin in mutable.address.origins}
-    return {a for a in every if not isinstance(a, Picked)} or {mutable.address}
-
-
 def write(mutable: Mutable, store: Store, content: Any) -> None:
     """Write the new content of a tensor, a list or a dict.
 

@@ -1,7 +1,7 @@
 """How opaque values are made: two opaque values with equal provenance are one value.
 
 The fields of a provenance are what identifies the values that it is made of: the key of an opaque
-value, the address and content of a tensor, any other value itself (`joins.identity`).
+value, the address and content of a tensor, any other value itself (`identities.of`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import identities
 from namecheck.interpreter.domain.provenance import Operation, Result, Text
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
@@ -19,12 +19,12 @@ def part_of(value: Value, store: Store) -> Value:
     """A value as a part of a text: of an unknown int its digits."""
     if not isinstance(value, Opaque) or value.kind != "int":
         return value
-    return Opaque(Result(_DIGITS, (joins.identity(value, store),)), "str")
+    return Opaque(Result(_DIGITS, (identities.of(value, store),)), "str")
 
 
 def around(head: str, value: Value, tail: str, store: Store) -> Opaque:
     """A text with an unknown part."""
-    part = joins.identity(part_of(value, store), store)
+    part = identities.of(part_of(value, store), store)
     return Opaque(Text((Const(head), part, Const(tail))), "str")
 
 

@@ -19,7 +19,6 @@ from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.provenance import (
     Failed,
-    Operation,
     Provenance,
     SizeOf,
     Version,
@@ -147,19 +146,6 @@ def _newest_by_block(numbers: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(by_block.values())
 
 
-def equality_of(*compared: Hashable) -> Key:
-    """The key for the equality of two values, whatever their order.
-
-    Their order in it does not depend on the hash seed, and seldom on the numbers in them.
-    """
-    return Key(Operation("Eq", tuple(sorted(compared, key=_rank))))
-
-
-def _rank(part: object) -> tuple[object, ...]:
-    text = repr(part.value) if isinstance(part, Const) else ""
-    return newest(part), type(part).__name__, part.size if isinstance(part, Key) else 0, text
-
-
 def is_foreign(part: object) -> bool:
     """Whether a value, or the identity of one, depends on a library version."""
     return any(key.foreign for key in _keys(part))
@@ -254,10 +240,8 @@ class Picked:
 
     A write to it may be a write to any of them, and vice versa. `where` distinguishes it from other
     picks of the same values; `born` is the ledger's number at the pick. Only a limited number of
-    picks is followed back: a value further back counts as another object.
-
-    Equal picks share a `_representative` once they have been compared: their values are picks too,
-    and would be compared again and again, to the end of each chain.
+    picks is followed back: a value further back counts as another object. Equal picks share a
+    `_representative` once they are compared: their values are picks too, down to the first.
     """
 
     __slots__ = ("_hash", "_representative", "born", "of", "origins", "where")
@@ -285,10 +269,10 @@ class Picked:
             return False
         if self._representative is other._representative:
             return True
-        is_equal = (self.where, self.of) == (other.where, other.of)
-        if is_equal:
-            self._representative = other._representative
-        return is_equal
+        if (self.where, self.of) != (other.where, other.of):
+            return False
+        self._representative = other._representative
+        return True
 
     def __hash__(self) -> int:
         return self._hash

@@ -9,12 +9,7 @@ from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import (
-    class_lookup,
-    device_values,
-    joins,
-    merges,
-)
+from namecheck.interpreter.domain import class_lookup, device_values, identities, joins, merges
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -238,8 +233,8 @@ class Calls:
         if has_failed(callee) and self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
-            args = tuple(joins.identity(value, call.store) for value in values)
-            identity = joins.identity(callee, call.store)
+            args = tuple(identities.of(value, call.store) for value in values)
+            identity = identities.of(callee, call.store)
             number = self.interpreter.progress.round
             return Opaque(Asked(number, identity, args, tuple(call.kwargs)), kind)
         self.interpreter.havoc_arguments(call, name, stranger=is_stranger(callee, name))

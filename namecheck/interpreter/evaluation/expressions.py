@@ -12,7 +12,7 @@ from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.core.trees import grouped_operands
-from namecheck.interpreter.domain import joins, limits, merges
+from namecheck.interpreter.domain import identities, joins, limits, merges
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Chain, Negation, SizeOf, Text, Variable
@@ -260,7 +260,7 @@ class Expressions:
         truth = self.truth(value, store)
         if truth is not None:
             return FALSE if truth else TRUE
-        return Opaque(Negation(joins.identity(value, store)), "bool")
+        return Opaque(Negation(identities.of(value, store)), "bool")
 
     def _compare(self, comparison: ast.Compare, store: Store, frame: Frame) -> Value:
         left_node, left = comparison.left, self.evaluate(comparison.left, store, frame)
@@ -287,7 +287,7 @@ class Expressions:
             if self.truth(result, store) is False:
                 return result
             if len(comparison.ops) > 1:
-                comparison_keys.append(joins.identity(result, store))
+                comparison_keys.append(identities.of(result, store))
             left_node, left = right_node, right
         if len(comparison.ops) == 1:
             return result
@@ -377,7 +377,7 @@ class Expressions:
             }
             return truths.pop() if len(truths) == 1 else None
         if isinstance(value, (TensorValue, Repeated)):
-            return self._assumed(joins.identity(value, store), store)
+            return self._assumed(identities.of(value, store), store)
         return self.interpreter.attribute_truth(value, store)
 
     def _assumed(self, key: Hashable, store: Store) -> bool | None:
@@ -486,7 +486,7 @@ class Expressions:
             if limits.is_long(sum(map(len, texts)), store):
                 return self.interpreter.fresh("formatted", "str")
             return Const("".join(texts))
-        return Opaque(Text(tuple(joins.identity(part, store) for part in parts)), "str")
+        return Opaque(Text(tuple(identities.of(part, store) for part in parts)), "str")
 
     def _formatted(self, formatted: ast.FormattedValue, store: Store, frame: Frame) -> Value:
         value = self.evaluate(formatted.value, store, frame)

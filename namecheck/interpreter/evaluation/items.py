@@ -8,7 +8,7 @@ from typing import Any, Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup, joins, limits
+from namecheck.interpreter.domain import class_lookup, identities, joins, limits
 from namecheck.interpreter.domain.provenance import Attribute, Item, Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -105,13 +105,13 @@ class Items:
         if isinstance(index, TupleValue):
             return self._no_item_of(sequence)
         if isinstance(content, Repeated):
-            return joins.pick(content, joins.identity(index, store), store)
+            return joins.pick(content, identities.of(index, store), store)
         if isinstance(index, Const) and isinstance(index.value, int):
             position = index.value
             if -len(content) <= position < len(content):
                 return content[position]
             self.interpreter.fail("IndexError")
-        return joins.pick(content, joins.identity(index, store), store)
+        return joins.pick(content, identities.of(index, store), store)
 
     def _no_item_of(self, sequence: TupleValue | ListValue | Repeated) -> Value:
         """What ``x[:, 0]`` is of a sequence: an error; where it may be something else, unknown."""
@@ -170,7 +170,7 @@ class Items:
         if dict_value.factory is not None and content.rest is None:
             choices.append(self._made(dict_value.factory, node, store, frame))
             joins.write(dict_value, store, Entries(content.items, choices[-1]))
-        return joins.pick(tuple(choices), joins.identity(index, store), store)
+        return joins.pick(tuple(choices), identities.of(index, store), store)
 
     def _made(self, factory: Value, node: Node, store: Store, frame: Frame) -> Value:
         """The value that a defaultdict makes for a missing key."""

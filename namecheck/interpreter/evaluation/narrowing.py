@@ -14,7 +14,14 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.core.trees import grouped_operands
-from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins, merges
+from namecheck.interpreter.domain import (
+    class_lookup,
+    device_values,
+    equalities,
+    identities,
+    joins,
+    merges,
+)
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import (
     FOREIGN,
@@ -48,7 +55,6 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Union,
     Value,
-    equality_of,
 )
 from namecheck.interpreter.evaluation import comparisons, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
@@ -142,7 +148,7 @@ def assume(
     if certain is not None and certain is not truth:
         return False
     if certain is None and isinstance(value, (Opaque, TensorValue)):
-        _learn(joins.identity(value, store), truth, store)
+        _learn(identities.of(value, store), truth, store)
     return _refine(interpreter, test, truth, store, frame)
 
 
@@ -206,7 +212,7 @@ def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store:
         )
     else:
         for item in listed_values:
-            store.set(Truth(equality_of(opaque, item)), False)
+            store.set(Truth(identities.equality_of(opaque, item)), False)
         among = among and tuple(item for item in among if item not in listed_values)
     if among:
         store.set(CandidatesOf(opaque), among)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
-from namecheck.interpreter.domain import class_lookup, equalities, joins, limits
+from namecheck.interpreter.domain import class_lookup, equalities, identities, joins, limits
 from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.provenance import Negation, Operation
 from namecheck.interpreter.domain.store import Store
@@ -35,7 +35,6 @@ from namecheck.interpreter.domain.values import (
     TensorValue,
     TupleValue,
     Value,
-    equality_of,
     size_of,
     sized,
 )
@@ -276,7 +275,7 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return _equal(name, left, right, store)
         if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(left.value, right, store)
-    provenance = Operation(name, tuple(joins.identity(value, store) for value in values))
+    provenance = Operation(name, tuple(identities.of(value, store) for value in values))
     if name in _COMPARISONS:
         return Opaque(provenance, "bool")
     kinds = {_kind(value) for value in values}
@@ -366,7 +365,7 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
                 else ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")))
             )
     kinds = {_kind(left), _kind(right)}
-    provenance = Operation("Mult", (joins.identity(left, store), joins.identity(right, store)))
+    provenance = Operation("Mult", (identities.of(left, store), identities.of(right, store)))
     return Opaque(provenance, kinds.pop() if len(kinds) == 1 else None)
 
 
@@ -381,7 +380,7 @@ def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
 
 def equality(left: Value, right: Value, store: Store) -> Key:
     """The key for the equality of two values, whatever their order."""
-    return equality_of(joins.identity(left, store), joins.identity(right, store))
+    return identities.equality_of(identities.of(left, store), identities.of(right, store))
 
 
 def _tested(key: Key, positive: bool) -> Opaque:
@@ -390,7 +389,7 @@ def _tested(key: Key, positive: bool) -> Opaque:
 
 def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     """One key for ``a < b``, ``b > a``, ``not a >= b``, and ``not b <= a``."""
-    pair = joins.identity(left, store), joins.identity(right, store)
+    pair = identities.of(left, store), identities.of(right, store)
     if name in ("Gt", "LtE"):
         pair = pair[1], pair[0]
     answer = shape_tests.is_less(*pair)
@@ -415,7 +414,7 @@ def _relation(
         key = equality(left, right, store)
     else:
         answer = _contains(interpreter, left, right, node, store, frame)
-        pair = joins.identity(left, store), joins.identity(right, store)
+        pair = identities.of(left, store), identities.of(right, store)
         key = Key(Operation("In", pair))
     if answer is None:
         return _tested(key, positive)
@@ -434,7 +433,7 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
     if left == right:
         return True
     if isinstance(left, Mutable) and isinstance(right, Mutable):
-        return None if joins.may_be_one(left, right) else False
+        return None if identities.may_be_one(left, right) else False
     return None
 
 

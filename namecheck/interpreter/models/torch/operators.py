@@ -15,7 +15,7 @@ from namecheck.core.findings import Facts, OperandFacts, Place, is_of_devices, i
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain import equalities, identities, joins
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
@@ -304,9 +304,10 @@ class TorchOperators:
             self._write(operator_call.argument(key), content, before, node, store)
         query = None
         if not isinstance(answer.result, (Tensor, Dims)):
-            identities = tuple(joins.identity(value, store) for value in every)
             query = OperatorResult(
-                operator_call.operator, identities, tuple(operator_call.keywords)
+                operator_call.operator,
+                tuple(identities.of(value, store) for value in every),
+                tuple(operator_call.keywords),
             )
         result = self.lift(answer.result, before, node, query)
         if isinstance(result, TensorValue):

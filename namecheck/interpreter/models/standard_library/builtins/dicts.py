@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from namecheck.interpreter.domain import joins, limits
+from namecheck.interpreter.domain import identities, joins, limits
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -32,7 +32,7 @@ def get(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     choices += [] if entries.rest is None else [entries.rest]
     if not choices:
         return interpreter.fresh("entry")
-    picked = joins.pick(tuple(choices), joins.identity(key, call.store), call.store)
+    picked = joins.pick(tuple(choices), identities.of(key, call.store), call.store)
     return joins.either((default, picked), call.store)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain import class_lookup, identities, joins
 from namecheck.interpreter.domain.provenance import Result, Version
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -306,7 +306,7 @@ def globals_(interpreter: Interpreter, call: Call) -> Value:
 
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:
     """An unknown result that is the same for the same arguments."""
-    args = tuple(joins.identity(value, call.store) for value in call.args)
+    args = tuple(identities.of(value, call.store) for value in call.args)
     return Opaque(Result(name, args), kind)
 
 

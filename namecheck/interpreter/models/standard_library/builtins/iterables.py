@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain import class_lookup, identities, joins
 from namecheck.interpreter.domain.cells import EnumerateIndex
 from namecheck.interpreter.domain.provenance import Result
 from namecheck.interpreter.domain.store import Store
@@ -240,7 +240,7 @@ def _any_or_all(interpreter: Interpreter, name: str, decisive: bool, call: Call)
         return interpreter.fresh(name, "bool")
     truths = [interpreter.truth(element, call.store) for element in content]
     if decisive not in truths and None in truths:
-        parts = tuple(joins.identity(element, call.store) for element in content)
+        parts = tuple(identities.of(element, call.store) for element in content)
         return Opaque(Result(name, parts), "bool")
     return TRUE if (decisive in truths) is decisive else FALSE
 
