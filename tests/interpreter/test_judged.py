@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Final
 
+from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Span
+from namecheck.core.names import Axis
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.values import Held, TensorValue
 from namecheck.interpreter.evaluation.findings import Findings
+from namecheck.interpreter.evaluation.judged import Attempt
 from namecheck.operators import Inference
 
 SPAN: Final = Span(1, 0, 1, 5)
@@ -20,9 +24,9 @@ def mixture() -> Findings:
     """A finding about two operands that each go together with another one."""
     findings = Findings()
     findings.add(Finding("NC201", "Names do not match.", "a.py", SPAN), frozenset("ab"))
-    findings.judged.refuse(KEY, SITE, MIXED)
+    findings.judged.refuse(KEY, SITE, Attempt(MIXED))
     for operands in ((Tensor(), 4), (0, 3)):
-        findings.judged.accept(SITE, Inference(None), operands)
+        findings.judged.accept(SITE, Inference(None), Attempt(operands))
     return findings
 
 
@@ -37,3 +41,49 @@ def test_a_dropped_finding_leaves_nothing_of_its_operands() -> None:
     assert not findings.judged.failed
     assert not findings.judged.refused
     assert not findings.judged.is_mixture(KEY)
+
+
+def of_other_words(refused: Attempt, *accepted: Attempt) -> bool:
+    """Whether a finding about operands is uncertain, where others are not contradicted."""
+    judged = Findings().judged
+    judged.refuse(KEY, SITE, refused)
+    for operands in accepted:
+        judged.accept(SITE, Inference(None), operands)
+    return judged.is_of_other_words(KEY)
+
+
+def axes(address: int, words: str) -> tuple[Tensor, TensorValue]:
+    """A tensor with these axes, and the value at this address."""
+    tensor = Tensor(Dims.of(*map(Axis, words.split())))
+    return tensor, TensorValue(address, Held(tensor))
+
+
+def operands(*pairs: tuple[Tensor, TensorValue]) -> Attempt:
+    tensors, values = zip(*pairs, strict=True)
+    return Attempt(tensors, values)
+
+
+def test_a_branch_that_chooses_between_two_words() -> None:
+    frames = axes(1, "edge space")
+    refused = operands(frames, axes(2, "entity space"))
+    assert of_other_words(refused, operands(frames, axes(3, "edge space")))
+    assert not of_other_words(refused)
+    assert not of_other_words(refused, operands(axes(4, "node space"), axes(3, "node space")))
+
+
+def test_dims_in_another_order_are_no_other_words() -> None:
+    frames = axes(1, "time batch")
+    refused = operands(frames, axes(2, "batch time"))
+    assert not of_other_words(refused, operands(frames, axes(3, "time batch")))
+
+
+def test_one_tensor_whose_sizes_are_compared_has_the_same_words() -> None:
+    """On the path on which the sizes are equal, `n` stands for both."""
+    refused = operands(axes(1, "n d"), axes(2, "m d"))
+    assert not of_other_words(refused, operands(axes(3, "n d"), axes(2, "n d")))
+
+
+def test_other_ranks_are_no_other_words() -> None:
+    frames = axes(1, "edge")
+    refused = operands(frames, axes(2, "entity"))
+    assert not of_other_words(refused, operands(frames, axes(3, "edge space")))

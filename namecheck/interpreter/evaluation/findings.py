@@ -6,7 +6,7 @@ import ast
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
@@ -20,9 +20,7 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEnds
-
-if TYPE_CHECKING:
-    from namecheck.operators import Inference
+from namecheck.interpreter.evaluation.judged import Judged, Key, Site
 
 # The codes that only declarations raise.
 _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
@@ -30,76 +28,8 @@ _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
 NOT_JUDGED: Final = "NC091"
 """The note about code that is not judged."""
 
-# The key of a finding is its place and its code; that of a note its code and its text.
-Key: TypeAlias = tuple[str, Span, str]
-
-# A place in one run of a scope: the number of its environment, and the node.
-Site: TypeAlias = tuple[int, ast.AST]
 # Where a finding is made that does not depend on the run: no application passes there.
 _NO_SITE: Final[Site] = (0, ast.Pass())
-
-
-@dataclass(slots=True)
-class Judged:
-    """Which operators were contradicted, and which were not, in the same run of a scope.
-
-    Only what the code itself names is judged so: where one path contradicts, and another through
-    the same run does not, the first may be a combination of branches that never occurs.
-
-    `passed` has the sites of applications that nothing contradicts, `accepted` the operands of
-    these for each node, by the identity of their inference (kept with them, so that no other gets
-    it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
-    """
-
-    passed: set[Site] = field(default_factory=set)
-    failed: dict[Key, set[Site]] = field(default_factory=dict)
-    accepted: dict[ast.AST, dict[int, tuple[Inference, tuple[object, ...]]]] = field(
-        default_factory=dict
-    )
-    refused: dict[Key, list[tuple[Site, tuple[object, ...]]]] = field(default_factory=dict)
-
-    def accept(self, site: Site, inference: Inference, inputs: tuple[object, ...]) -> None:
-        """Note an application that nothing contradicts; equal operands have one inference."""
-        self.passed.add(site)
-        of_node = self.accepted.get(site[1])
-        if of_node is None:
-            of_node = self.accepted[site[1]] = {}
-        of_node[id(inference)] = inference, inputs
-
-    def refuse(self, key: Key, site: Site, inputs: tuple[object, ...]) -> None:
-        """Note the operands of an application that a finding is about."""
-        self.refused.setdefault(key, []).append((site, inputs))
-
-    def forget(self, key: Key) -> None:
-        """Forget where a finding was made, and about which operands."""
-        self.failed.pop(key, None)
-        self.refused.pop(key, None)
-
-    def is_doubtful(self, key: Key) -> bool:
-        """Whether every run in which a finding was made has a path without it."""
-        sites = self.failed.get(key, set())
-        return bool(sites) and sites <= self.passed
-
-    def is_mixture(self, key: Key) -> bool:
-        """Whether a finding is about operands that go together with others, each with its own.
-
-        A flag may choose a rank in one class and an equation in another: in the same run of a
-        scope one combination fails and another does not, and no operand fails with all others.
-        """
-        refusals = self.refused.get(key, [])
-        return bool(refusals) and all(
-            site in self.passed
-            and all(
-                any(operand == others[index] for others in self._accepted(site[1], len(operands)))
-                for index, operand in enumerate(operands)
-            )
-            for site, operands in refusals
-        )
-
-    def _accepted(self, node: ast.AST, count: int) -> Iterator[tuple[object, ...]]:
-        """The operands of the applications at a node that nothing contradicts."""
-        applications = self.accepted.get(node, {}).values()
-        return (operands for _, operands in applications if len(operands) == count)
 
 
 @dataclass(slots=True)

@@ -43,8 +43,8 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.circumstances import Answers, Circumstances, root
 from namecheck.interpreter.evaluation.findings import Findings
-from namecheck.interpreter.evaluation.findings import Key as FindingKey
 from namecheck.interpreter.evaluation.frames import Call, PathEnds
+from namecheck.interpreter.evaluation.judged import Key as FindingKey
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.interpreter import Interpreter

@@ -29,8 +29,7 @@ def merged_findings(interpreter: Interpreter) -> Iterator[Finding]:
     sources = {source.filename: source for source in interpreter.context.files.sources.values()}
     by_statement: dict[Statement, dict[Key, frozenset[str]]] = {}
     for key, finding in sorted(interpreter.findings.entries.items(), key=_vagueness):
-        judged = interpreter.findings.judged
-        if judged.is_doubtful(key) or judged.is_mixture(key):
+        if interpreter.findings.judged.is_uncertain(key):
             continue
         names = interpreter.findings.names.get(key)
         if names is None:

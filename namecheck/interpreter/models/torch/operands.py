@@ -15,8 +15,8 @@ from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.interpreter.domain import joins, values
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ListValue, Operand, Repeated, TupleValue, Value
-from namecheck.interpreter.evaluation.findings import Site
 from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.judged import Site
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.operators import Operator
 

@@ -30,6 +30,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.judged import Attempt
 from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
 from namecheck.interpreter.models.torch import conversion, origins
 from namecheck.interpreter.models.torch.operands import (
@@ -184,7 +185,9 @@ class TorchOperators:
                 answer = expected
         if answer.contradiction is not None:
             return self._refused(operator_call, lowered_inputs, answer.contradiction, defaults)
-        interpreter.findings.judged.accept(operator_call.site, certain, inputs)
+        interpreter.findings.judged.accept(
+            operator_call.site, certain, Attempt(inputs, operator_call.every)
+        )
         self._learn(operator_call, lowered_inputs)
         result = self._result(operator_call, answer)
         if self._is_observed and operator_call.key in ("view", "reshape"):
@@ -244,7 +247,9 @@ class TorchOperators:
         self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
         source = interpreter.source
         finding_key = source.filename, source.span(operator_call.node), contradiction.code
-        interpreter.findings.judged.refuse(finding_key, operator_call.site, inputs)
+        interpreter.findings.judged.refuse(
+            finding_key, operator_call.site, Attempt(inputs, operator_call.every)
+        )
         return interpreter.failed()
 
     def _is_certain(

@@ -1,0 +1,146 @@
+"""The operands that operators were contradicted with, and those they were not, in each run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.findings import Span
+from namecheck.core.names import Axis
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.values import TensorValue, Value
+
+if TYPE_CHECKING:
+    from namecheck.operators import Inference
+
+# The key of a finding is its place and its code; that of a note its code and its text.
+Key: TypeAlias = tuple[str, Span, str]
+# A place in one run of a scope: the number of its environment, and the node.
+Site: TypeAlias = tuple[int, ast.AST]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One application of an operator: the arguments as `infer` takes them, and the values."""
+
+    inputs: tuple[object, ...]
+    values: Sequence[Value] = ()
+
+    def have_other_words(self, successful: Attempt) -> bool:
+        """Whether tensors have axes of other words than successful ones, beside an equal tensor.
+
+        One and the same tensor has the same words on every path, but for sizes that are compared.
+        """
+        pairs = zip(self.inputs, successful.inputs, strict=True)
+        differing = [index for index, (one, other) in enumerate(pairs) if one != other]
+        tensors = sum(isinstance(operand, Tensor) for operand in self.inputs)
+        return 0 < len(differing) < tensors and all(
+            _have_other_words(self.inputs[index], successful.inputs[index])
+            and not _are_one(self.values[index], successful.values[index])
+            for index in differing
+        )
+
+
+def _have_other_words(part: object, other: object) -> bool:
+    """Whether the dims of two tensors differ in axes, of which neither has those of the other."""
+    if not isinstance(part, Tensor) or not isinstance(other, Tensor):
+        return False
+    names, other_names = part.dims.names, other.dims.names
+    if part.dims.open or other.dims.open or len(names) != len(other_names):
+        return False
+    pairs = [pair for pair in zip(names, other_names, strict=True) if pair[0] != pair[1]]
+    return bool(pairs) and all(
+        isinstance(name, Axis)
+        and isinstance(other_name, Axis)
+        and name not in other_names
+        and other_name not in names
+        for name, other_name in pairs
+    )
+
+
+def _are_one(value: Value, accepted_value: Value) -> bool:
+    tensors = isinstance(value, TensorValue) and isinstance(accepted_value, TensorValue)
+    return tensors and value == accepted_value
+
+
+@dataclass(slots=True)
+class Judged:
+    """Which operators were contradicted, and which were not, in the same run of a scope.
+
+    Where one path contradicts, and another through the same run does not, the first may be a
+    combination of branches that never occurs. What that depends on is said by each question.
+
+    `passed` has the sites of applications that nothing contradicts, `accepted` the operands of
+    these for each node, by the identity of their inference (kept with them, so that no other gets
+    it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
+    """
+
+    passed: set[Site] = field(default_factory=set)
+    failed: dict[Key, set[Site]] = field(default_factory=dict)
+    accepted: dict[ast.AST, dict[int, tuple[Inference, Attempt]]] = field(default_factory=dict)
+    refused: dict[Key, list[tuple[Site, Attempt]]] = field(default_factory=dict)
+
+    def accept(self, site: Site, inference: Inference, attempt: Attempt) -> None:
+        """Note an application that nothing contradicts; equal operands have one inference."""
+        self.passed.add(site)
+        of_node = self.accepted.get(site[1])
+        if of_node is None:
+            of_node = self.accepted[site[1]] = {}
+        of_node[id(inference)] = inference, attempt
+
+    def refuse(self, key: Key, site: Site, attempt: Attempt) -> None:
+        """Note the operands of an application that a finding is about."""
+        self.refused.setdefault(key, []).append((site, attempt))
+
+    def forget(self, key: Key) -> None:
+        """Forget where a finding was made, and about which operands."""
+        self.failed.pop(key, None)
+        self.refused.pop(key, None)
+
+    def is_uncertain(self, key: Key) -> bool:
+        """Whether a finding depends on branches that may never be taken together."""
+        return self.is_doubtful(key) or self.is_mixture(key) or self.is_of_other_words(key)
+
+    def is_doubtful(self, key: Key) -> bool:
+        """Whether every run in which a finding was made has a path without it.
+
+        Only what the code itself names is judged so.
+        """
+        sites = self.failed.get(key, set())
+        return bool(sites) and sites <= self.passed
+
+    def is_mixture(self, key: Key) -> bool:
+        """Whether a finding is about operands that go together with others, each with its own.
+
+        A flag may choose a rank in one class and an equation in another: in the same run of a
+        scope one combination fails and another does not, and no operand fails with all others.
+        """
+        refusals = self.refused.get(key, [])
+        return bool(refusals) and all(
+            site in self.passed
+            and all(
+                any(operand == others.inputs[index] for others in self._accepted(site[1], attempt))
+                for index, operand in enumerate(attempt.inputs)
+            )
+            for site, attempt in refusals
+        )
+
+    def is_of_other_words(self, key: Key) -> bool:
+        """Whether, on another path of each run, the operands have other words there, which fit.
+
+        A branch that chooses between tensors of two words may mean that these are one dimension.
+        """
+        refusals = self.refused.get(key, [])
+        return bool(refusals) and all(
+            site in self.passed
+            and any(map(attempt.have_other_words, self._accepted(site[1], attempt)))
+            for site, attempt in refusals
+        )
+
+    def _accepted(self, node: ast.AST, attempt: Attempt) -> Iterator[Attempt]:
+        """The operands of the applications at a node that nothing contradicts, if as many."""
+        for _, others in self.accepted.get(node, {}).values():
+            if len(others.inputs) == len(attempt.inputs):
+                yield others
