@@ -116,6 +116,7 @@ def caught_up(address: Picked, content: Any, store: Store) -> Any:
         if number > since and number in block:
             other = store.get(origin.address, origin.initial)
             if _sort_of(other) is _sort_of(content):
+                store.ledger.meter.spend(EXPRESSION)
                 content = joiner.cell(content, other)
     return content
 
@@ -135,6 +136,7 @@ def write(mutable: Mutable, store: Store, content: Any) -> None:
     if isinstance(mutable.address, Picked):
         joiner = Joiner(store, store)
         origins = [origin for origin in mutable.address.origins if type(origin) is type(mutable)]
+        store.ledger.meter.spend(EXPRESSION * len(origins))
         either = [joiner.cell(_content(origin, store), content) for origin in origins]
         for origin, joined in zip(origins, either, strict=True):
             store.mutate(origin.address, origin.initial, joined, number)
@@ -228,6 +230,7 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
         elif isinstance(choice, Opaque) and choice.link is not None:
             links.update(dict.fromkeys(choice.link.of))
     link = Picked(links, number, number) if links else None
+    ledger.meter.spend(0 if link is None else (len(links) + len(link.origins)) >> 1)
     provenance = Fresh("join", number, tuple(filter(has_failed, choices)))
     return Opaque(provenance, kinds.pop() if len(kinds) == 1 else None, link)
 
@@ -298,23 +301,20 @@ class Joiner:
             return self._unions(a, b)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
             if self.facts != ((), ()) and _are_tests(a, b):
-                either = [
-                    Alternative(value, facts)
-                    for value, facts in zip((a, b), self.facts, strict=True)
-                ]
-                return union(either, self.left.ledger)
+                return self._one_of(a, b)
             return unknown_of((a, b), self.left.ledger)
         if device_values.is_device(a) and device_values.is_device(b):
-            return union(
-                [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
-            )
+            return self._one_of(a, b)
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
             return self._alike([a, b])
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
             return self.left.ledger.fresh("join")
-        return union(
-            [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
-        )
+        return self._one_of(a, b)
+
+    def _one_of(self, a: Value, b: Value) -> Value:
+        """The union of both, each under its facts."""
+        choices = [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])]
+        return union(choices, self.left.ledger)
 
     def every(self, choices: Sequence[Value]) -> Value:
         """The least upper bound of all: constants at once, and tuples item by item."""
