@@ -45,6 +45,8 @@ from namecheck.operators import signatures
 
 # How many rounds the layers of a sequence of unknown length are followed.
 _ROUNDS: Final = 3
+# How many submodules are looked through when one is added.
+_FEW: Final = 64
 
 
 class TorchNN:
@@ -114,6 +116,14 @@ class TorchNN:
         """An attribute of a module was set: it may be a submodule."""
         below = submodules.by_attribute(module, store)
         entries = joins.entries(below, store)
+        if len(entries.items) > _FEW and store.get((module.address, name)) is None:
+            # Many are not looked through: none has the name of an attribute that is not there.
+            store.ledger.meter.spend(len(entries.items) >> 3)
+            if self._may_be_module(value):
+                added = (*entries.items, (Const(name), value))
+                joins.write(below, store, Entries(added, entries.rest))
+            return
+        store.ledger.meter.spend(len(entries.items) >> 2)
         items = dict(entries.items)
         items.pop(Const(name), None)
         if self._may_be_module(value):
