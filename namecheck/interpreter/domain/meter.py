@@ -13,6 +13,14 @@ from typing import Final
 
 EXPRESSION: Final = 8
 """The steps of one expression."""
+CALL: Final = 24
+"""The steps of one call whose body is run, without those of the body."""
+ENTRY: Final = 128
+"""The steps of one call of an entry point, on top of these."""
+PARAMETER: Final = 32
+"""The steps of one parameter of a function that declares dims, in each of its calls."""
+FIELD: Final = 4
+"""The steps of one field of an instance that a class makes."""
 
 # One function, or one statement at the top level, may cost so many steps: some seconds.
 _PART: Final = 1_500_000

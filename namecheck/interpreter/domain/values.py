@@ -8,6 +8,7 @@ later content.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -474,12 +475,11 @@ class ClassValue:
     def __post_init__(self) -> None:
         # A base of several classes comes after all of them: its last occurrence counts. It
         # is made of the orders of the bases, so that diamonds over diamonds stay cheap.
-        distinct: dict[Value, None] = {}
-        for base in self.bases:
-            for inner in base.linear if isinstance(base, ClassValue) else (base,):
-                distinct.pop(inner, None)
-                distinct[inner] = None
-        object.__setattr__(self, "linear", (self, *distinct))
+        orders = [base.linear if isinstance(base, ClassValue) else (base,) for base in self.bases]
+        inherited = tuple(itertools.chain.from_iterable(orders))
+        if len(orders) > 1:
+            inherited = tuple(dict.fromkeys(inherited[::-1]))[::-1]
+        object.__setattr__(self, "linear", (self, *inherited))
 
 
 @dataclass(frozen=True, slots=True)

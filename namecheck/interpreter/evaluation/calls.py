@@ -9,7 +9,14 @@ from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup, device_values, identities, joins, merges
+from namecheck.interpreter.domain import (
+    class_lookup,
+    device_values,
+    identities,
+    joins,
+    merges,
+    meter,
+)
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -368,6 +375,7 @@ class Calls:
         """Run the body with these arguments, and join the results of its paths."""
         interpreter = self.interpreter
         interpreter.definitions.called.add(function.node)
+        interpreter.context.ledger.meter.spend(meter.CALL + len(call.args) + len(call.kwargs))
         moment = interpreter.moment()
         environment = Environment(
             interpreter.new_address(),

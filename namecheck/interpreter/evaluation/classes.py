@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.interpreter.domain import class_lookup, merges
+from namecheck.interpreter.domain import class_lookup, merges, meter
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -60,6 +60,8 @@ class Classes:
             style = "foreign"
         cls = ClassValue(address, class_node.name, bases, class_node, (), style, frame.environment)
         cls = replace(cls, fields=_inherited(bases))
+        # Each class has an order, and fields, of its own.
+        store.ledger.meter.spend((len(class_lookup.mro(cls)) >> 2) + len(cls.fields))
         environment = Environment(address, class_node, frame.environment, cls)
         body = Frame(environment, frame, None, None, class_node.name)
         body.guards = frame.guards
@@ -145,6 +147,7 @@ class Classes:
 
     def instantiate(self, cls: ClassValue, call: Call) -> Value:
         """Call a class."""
+        call.store.ledger.meter.spend(meter.FIELD * len(cls.fields))
         if cls.style == "namedtuple":
             return self._named_tuple(cls, call)
         if cls.style == "typeddict":
@@ -235,18 +238,16 @@ def _is_set_later(default: Value | None) -> bool:
 
 def _passed_on(cls: ClassValue) -> list[str]:
     """The fields that are passed to ``__post_init__`` only: those of ``InitVar``."""
-    statements = [] if cls.node is None else cls.node.body
-    inherited = [
-        name for base in cls.bases if isinstance(base, ClassValue) for name in _passed_on(base)
-    ]
-    own = [
+    names = (
         statement.target.id
-        for statement in statements
+        for base in reversed(class_lookup.mro(cls))
+        if isinstance(base, ClassValue) and base.node is not None
+        for statement in base.node.body
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)
         and _last_word(statement.annotation) == "InitVar"
-    ]
-    return list(dict.fromkeys([*inherited, *own]))
+    )
+    return list(dict.fromkeys(names))
 
 
 def _last_word(annotation: ast.expr) -> str:

@@ -214,5 +214,6 @@ class Definitions:
 
     def since(self, moment: Moment) -> list[FunctionValue | ClassValue]:
         """The functions and classes defined since a moment: they may be called much later."""
-        new_functions = itertools.islice(self.functions.values(), moment.functions, None)
-        return [*new_functions, *self.classes[moment.classes :]]
+        count = len(self.functions) - moment.functions
+        latest_first = itertools.islice(reversed(self.functions.values()), count)
+        return [*reversed([*latest_first]), *self.classes[moment.classes :]]

@@ -24,7 +24,7 @@ from namecheck.core.findings import Facts, Place
 from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup
+from namecheck.interpreter.domain import class_lookup, meter
 from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
@@ -45,10 +45,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import (
-    axis_bindings,
-    declared_choices,
-)
+from namecheck.interpreter.evaluation import axis_bindings, declared_choices
 from namecheck.interpreter.evaluation.annotation_files import AnnotationFiles
 from namecheck.interpreter.evaluation.declared import Annotations, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
@@ -85,6 +82,7 @@ class Declarations:
         signature = self.of(environment).signature(function.node)
         if not signature.declares_dims:
             return True
+        store.ledger.meter.spend(meter.PARAMETER * len(signature.parameters))
         values = {name: store.get((environment.number, name)) for name in signature.parameters}
         try:
             bindings = self._met(signature, values, environment, store, function.name)

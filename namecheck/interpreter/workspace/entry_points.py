@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
-from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain import class_lookup, joins, meter
 from namecheck.interpreter.domain.addresses import ParameterTensor
 from namecheck.interpreter.domain.provenance import Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
@@ -117,6 +117,7 @@ class EntryPoints:
     ) -> None:
         """Call a function; call a function that it returns, run a generator that it returns."""
         call = Call(arguments, function.node, store, frame)
+        store.ledger.meter.spend(meter.ENTRY + meter.EXPRESSION * len(arguments.args))
         made = self.interpreter.call_function(function, call)
         if isinstance(made, Generator):
             self.interpreter.generators.sample(made, function.node, store, frame)
