@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tests.benchmarks import hostile_calls, hostile_more
+from tests.benchmarks import hostile_calls, hostile_declarations, hostile_more
 
 Program = Callable[[int], str]
 
@@ -410,6 +410,13 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "many handlers of one block": (many_handlers, (75, 150, 300, 600)),
     "refused calls of one scope": (refused_calls, (100, 200, 400, 800)),
     "an argument of many dims": (dims_of_one_argument, (500, 1_000, 2_000, 4_000)),
+    "dataclasses in diamonds": (hostile_declarations.diamonds_of_dataclasses, (5, 10, 20, 40)),
+    "a dataclass of many fields": (
+        hostile_declarations.records_of_many_fields,
+        (100, 200, 400, 800),
+    ),
+    "a module of many submodules": (hostile_declarations.submodules, (400, 800, 1_600, 3_200)),
+    "annotated functions": (hostile_declarations.annotated_functions, (250, 500, 1_000, 2_000)),
 }
 """Programs whose cost is at most proportional to their size."""
 
@@ -448,6 +455,8 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         writes_to_what_was_picked: (5, 10, 20, 40),
         lists_of_other_lengths: (5, 10, 20, 40),
         long_annotations: (100, 200, 400, 800),
+        hostile_declarations.deep_inheritance: (50, 100, 200, 800),
+        hostile_declarations.writes_to_one_of_many: (1, 2, 4, 32),
     }
     for program, steps in sizes.items():
         programs[(inspect.getdoc(program) or "").rstrip(".")] = program, steps

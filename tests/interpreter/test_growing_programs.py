@@ -95,11 +95,15 @@ _CALLS_OF_A_STEP: Final = 60
     "name",
     [
         "A chain of classes, each of which calls super()",
+        "A class that is derived from the one before, and so on, each of which is looked through",
         "A file full of einsum and einops patterns",
+        "One of many lists, of which it is unknown which, that is written many times",
         "a class of many attributes",
+        "a dataclass of many fields",
         "a lambda's defaults, shared",
         "a list that holds itself, shared",
         "a named tuple, shared",
+        "annotated functions",
         "one of two, shared",
     ],
 )

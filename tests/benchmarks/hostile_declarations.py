@@ -1,0 +1,58 @@
+"""Hostile programs of any size that define much: classes of classes, fields, layers, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def deep_inheritance(size: int) -> str:
+    """A class that is derived from the one before, and so on, each of which is looked through."""
+    lines = ["class C0:", "    def f(self, x):", "        return x"]
+    for number in range(1, size):
+        lines += [f"class C{number}(C{number - 1}):", "    def f(self, x):"]
+        lines += ["        return super().f(x)"]
+    return _joined([*lines, f"C{size - 1}().f(A)", *[f"C{size - 1}.absent"] * size])
+
+
+def diamonds_of_dataclasses(size: int) -> str:
+    """Diamonds of dataclasses, each with fields of its own."""
+    lines = ["import dataclasses", "@dataclasses.dataclass", "class C0:", "    a: int"]
+    for number in range(1, size):
+        below = f"C{number - 1}"
+        for name, bases in (("L", below), ("R", below), ("C", f"L{number}, R{number}")):
+            lines += ["@dataclasses.dataclass", f"class {name}{number}({bases}):"]
+            lines += [f"    {name.lower()}{number}: int = {number}"]
+    return _joined([*lines, f"C{size - 1}(1).a"])
+
+
+def records_of_many_fields(size: int) -> str:
+    """Instances of a dataclass of many fields."""
+    lines = ["import dataclasses", "@dataclasses.dataclass", "class C:"]
+    lines += [f"    a{number}: int = {number}" for number in range(size)]
+    return _joined([*lines, "def f():", *["    c = C()"] * 50, "f()"])
+
+
+def submodules(size: int) -> str:
+    """A module of many submodules."""
+    lines = ["class M(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
+    lines += [f"        self.a{number} = torch.nn.Linear(3, 3)" for number in range(size)]
+    return _joined([*lines, "    def forward(self, x):", "        return self.a0(x)", "M()(A)"])
+
+
+def annotated_functions(size: int) -> str:
+    """Functions that declare the dims of a parameter."""
+    lines = ["from typing import Annotated"]
+    for number in range(size):
+        lines += [f"def f{number}(x: Annotated[Tensor, 'N C']):", "    return x"]
+    return _joined(lines)
+
+
+def writes_to_one_of_many(size: int) -> str:
+    """One of many lists, of which it is unknown which, that is written many times."""
+    lists = ", ".join(f"[{', '.join(['A'] * (number % 7))}]" for number in range(100))
+    writes = ["    y = x[v]", "    y.extend(x)", "    y.append(u)"] * size
+    return _joined(["def f(u, v):", f"    x = [{lists}]", *writes, "    return x"])
