@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
     from types import ModuleType
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from namecheck.cli.verbs import Verb
 else:
@@ -130,6 +130,9 @@ def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
         return argparse.HelpFormatter(prog, width=_columns() - 2)
 
     class Parser(argparse.ArgumentParser):
+        def _print_message(self, message: str, stream: Any = None) -> None:
+            print(message, end="", file=stream or sys.stderr)  # argparse hides that it fails
+
         def error(self, message: str) -> NoReturn:
             from namecheck.report.frame import visible
 

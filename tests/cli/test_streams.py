@@ -60,10 +60,13 @@ def test_an_output_that_is_full_or_closed(arguments: list[str]) -> None:
     assert "Traceback" not in full.stderr
 
 
-def test_a_help_text_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without a buffer argparse itself hides the error.
-    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    for arguments in (["--help"], ["check", "--help"]):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_help_text_that_cannot_be_written(
+    unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without a buffer argparse itself would hide the error.
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    for arguments in ([], ["--help"], ["check", "--help"]):
         full = shell(arguments, "> /dev/full")
         error = "namecheck: standard output: No space left on device\n"
         assert (full.returncode, full.stderr) == (2, error)
