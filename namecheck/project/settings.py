@@ -323,6 +323,8 @@ def read(data: bytes, path: str) -> Settings | None:
             raise _at(data, path, unknown, key)
         try:
             options[key.replace("-", "_")] = _READERS[key](value)
+        except _PatternError as error:
+            raise _at(data, path, f"[tool.namecheck] {key}: {error}", key, error.pattern) from error
         except ValueError as error:
             raise _at(data, path, f"[tool.namecheck] {key}: {error}", key) from error
     files = options.get("extend_operators", ())
@@ -435,7 +437,22 @@ def no_code(word: str) -> str:
 def _codes_by_pattern(value: Any) -> Mapping[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise ValueError(f'a table like {{ "tests/*" = ["NC101"] }} is wanted, not {_shown(value)}')
-    return {pattern: codes(_strings(words)) for pattern, words in value.items()}
+    return {pattern: _codes_of(pattern, words) for pattern, words in value.items()}
+
+
+class _PatternError(ValueError):
+    """The codes of a pattern are wrong."""
+
+    def __init__(self, pattern: str, message: str) -> None:
+        super().__init__(f"{pattern!r}: {message}")
+        self.pattern = pattern
+
+
+def _codes_of(pattern: str, value: Any) -> tuple[str, ...]:
+    try:
+        return codes(_strings(value))
+    except ValueError as error:
+        raise _PatternError(pattern, str(error)) from error
 
 
 def semantics(value: Any) -> Semantics:

@@ -79,7 +79,15 @@ def test_what_cannot_be_used_is_named(text: str, words: list[str]) -> None:
         (b"# \xe9\n[tool.namecheck]\n", "p.toml:1: the byte 0xe9 is no UTF-8"),
         (b"[tool]\nnamecheck = 3\n", "p.toml:2: [tool.namecheck] is a table"),
         (b"tool.namecheck.ignore = 3\n", "p.toml:1: [tool.namecheck] ignore: "),
-        (b"[tool.namecheck]\n[tool.namecheck.per-file-ignores]\na = 1\n", "p.toml:2: "),
+        (b"[tool.namecheck]\n[tool.namecheck.per-file-ignores]\na = 1\n", "p.toml:3: "),
+        (
+            b"[tool.namecheck.per-file-ignores]\na = []\n'b/*' = ['NC000']\n",
+            "p.toml:3: [tool.namecheck] per-file-ignores: 'b/*': there is no code 'NC000'",
+        ),
+        (
+            b"[tool.namecheck]\nper-file-ignores.'b.*' = 3\n",
+            "p.toml:2: [tool.namecheck] per-file-ignores: 'b.*': a list of strings is wanted",
+        ),
         (b"tool = { namecheck = { color = 1 } }\n", "p.toml:1: [tool.namecheck] color: "),
         (b"[tool.namecheck]\nselect = " + b"[" * 5000, "p.toml: "),
         (b"[tool.namecheck]\nselect = " + b"1" * 5000, "p.toml: Exceeds the limit"),
