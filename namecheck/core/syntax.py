@@ -327,8 +327,8 @@ def _require_few_tokens(text: str, filename: str) -> None:
     limit = max(_MOST_TOKENS, largest() // _BYTES_OF_TOKEN)
     if next(itertools.islice(re.finditer(_TOKEN, text), limit, None), None) is not None:
         message = (
-            f"It cannot be read: it has over {limit:,} tokens (words, numbers, operators, lines), "
-            "and its syntax tree takes too much memory."
+            f"It is not read: it has over {limit:,} words, numbers, operators and lines, with "
+            "those in comments and strings, and its syntax tree may take too much memory."
         )
         help = "Split it, or leave it out with `exclude`."
         raise Refused(Finding("NC002", message, filename, Span(1, 1, 1, 1), help=help))
