@@ -13,26 +13,30 @@ from typing import Any
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import Defaults
+from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Many, Tensor
-from namecheck.effects import device, dtype, layout, memory_order, operands, overlap
+from namecheck.effects import conditions, device, dtype, layout, memory_order, operands, overlap
 from namecheck.effects.device import DeviceEffect
 from namecheck.effects.dtype import DtypeEffect
 from namecheck.effects.layout import LayoutEffect
 from namecheck.effects.memory_order import MemoryEffect
+from namecheck.effects.words import Condition
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
     """All attribute effects of a row, for one overload.
 
-    `parameters` are those that the columns mention. `refuses_overlap` is whether no two elements of
-    the tensor that is written to may share memory.
+    `parameters` are those that the columns mention; the dtype is unknown where the call is
+    `irregular`. `refuses_overlap` is whether no two elements of the tensor that is written to may
+    share memory.
     """
 
     dtype: DtypeEffect
     device: DeviceEffect
     memory: MemoryEffect
     layout: LayoutEffect
+    irregular: Condition | None
     refuses_overlap: bool
     parameters: tuple[str, ...]
 
@@ -56,7 +60,9 @@ def attributed(
     call_operands = operands.walk(arguments, effects.parameters)
     return _made(
         answer,
-        dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
+        UNKNOWN
+        if effects.irregular is not None and conditions.holds(effects.irregular, arguments)
+        else dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
         device.of_result(effects.device, call_operands, defaults, target),
         layout.of_result(effects.layout, call_operands, writes=target is not None),
         memory_order.of_result(answer, effects.memory, call_operands),

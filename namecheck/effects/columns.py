@@ -7,9 +7,18 @@ from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
-from namecheck.effects import device, dtype, layout, memory_order, needs, outputs, overlap
+from namecheck.effects import (
+    conditions,
+    device,
+    dtype,
+    layout,
+    memory_order,
+    needs,
+    outputs,
+    overlap,
+)
 from namecheck.effects.attributes import Effects
-from namecheck.effects.words import ParameterNames, WordError
+from namecheck.effects.words import ParameterNames, WordError, read_condition
 from namecheck.rules import registry
 
 
@@ -35,6 +44,10 @@ class Row(Protocol):
     @property
     def into(self) -> tuple[str, ...]:
         """The dtypes that an output may have, by overload."""
+
+    @property
+    def irregular(self) -> str:
+        """The condition on which the dtype of the result is unknown."""
 
     @property
     def device(self) -> str:
@@ -112,6 +125,7 @@ def read(columns: Row, place: int, overload: Overload) -> Effects:
         of_device,
         of_memory,
         of_layout,
+        read_condition(columns.irregular) if columns.irregular else None,
         not columns.overlaps and traits.overlaps == "refused",
         tuple(sorted(parameters)),
     )
@@ -143,6 +157,7 @@ _CELLS: Final[Mapping[str, Callable[[str, ParameterNames | None], None]]] = Mapp
         "dtype": dtype.check_cell,
         "lacks": dtype.check_kernel,
         "into": outputs.check_cell,
+        "irregular": conditions.check_cell,
         "device": device.check_cell,
         "memory": memory_order.check_cell,
         "layout": layout.check_cell,

@@ -11,11 +11,21 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, NoneType
 from typing import Any, Final
 
+from namecheck.core.devices import META
 from namecheck.core.dims import product
 from namecheck.core.names import UNKNOWN, Answer, Name, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, SomeNumber, Tensor
-from namecheck.effects.words import Comparison, Condition, Literal, Word, WordError
+from namecheck.effects.words import (
+    Comparison,
+    Condition,
+    Literal,
+    ParameterNames,
+    Word,
+    WordError,
+    check_parameters,
+    read_condition,
+)
 
 
 def check(condition: Condition) -> None:
@@ -25,6 +35,13 @@ def check(condition: Condition) -> None:
             raise WordError(f"unknown measure '{word.name}'", MEASURES, "measures")
         if len(word.arguments) > 1:
             raise WordError(f"'{word.name}' measures one parameter")
+
+
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
+    """Check a cell that is a condition; raises `WordError`."""
+    condition = read_condition(text)
+    check(condition)
+    check_parameters((name for word in condition.words for name in word.arguments), parameters)
 
 
 def answer(condition: Condition, arguments: Mapping[str, Any]) -> Answer:
@@ -115,7 +132,8 @@ def _first(value: Any) -> Name | Unknown:
 
 def _numel(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return UNKNOWN if value.dims.open else product(value.dims.sizes)
+        sizes = value.dims.sizes
+        return 0 if 0 in sizes else UNKNOWN if value.dims.open else product(sizes)
     if isinstance(value, (tuple, list)):
         return product(size if isinstance(size, (int, Expression)) else UNKNOWN for size in value)
     return value
@@ -123,6 +141,10 @@ def _numel(value: Any) -> Any:
 
 def _count(value: Any) -> int | Unknown:
     return len(value) if isinstance(value, (tuple, list)) else UNKNOWN
+
+
+def _is_meta(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.device == META
 
 
 def _is_tensor(value: Any) -> bool | Unknown:
@@ -137,6 +159,7 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "first": _first,
         "numel": _numel,
         "count": _count,
+        "is_meta": _is_meta,
         "is_tensor": _is_tensor,
     }
 )
@@ -144,5 +167,7 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 
 ``rank`` is the number of dims of a tensor, ``min_rank`` the least that it may be, ``last`` the
 index of the last dim, ``first`` the name of the first dim; ``numel`` the number of elements of a
-tensor, or of a tensor with this size or these sizes; ``count`` the number of tensors in a list.
+tensor, or of a tensor with this size or these sizes; ``is_meta`` whether a tensor is certainly on
+the meta device, ``is_tensor`` whether an argument is a tensor; ``count`` the number of tensors in a
+list.
 """

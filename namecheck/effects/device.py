@@ -4,7 +4,8 @@ torch moves only 0-d CPU tensors between devices (tensor_attributes.rst, the las
 so all operands are on one device, and the result is there too. The column `device` states the
 exceptions: the result is on the device of the ``first`` or the ``last`` tensor, on the ``cpu`` or
 on ``cuda``, or ``each`` result is on the device of its tensor; the further operands of an ``index``
-may be on the CPU; a ``host`` operator runs on the CPU alone; a ``cast`` may be to a class that
+may be on the CPU; a ``meta`` operator computes beside a tensor on the meta device with tensors on
+another; a ``host`` operator runs on the CPU alone; a ``cast`` may be to a class that
 names the device; ``alike(input,weight)`` lists all operands that must be on one device. A factory
 uses the requested device, else that of its input, else the default device.
 tests/runtime/test_device_agreement.py compares all of it with torch.
@@ -28,7 +29,7 @@ from namecheck.effects.words import ParameterNames, WordError, check_parameters,
 # The parameters whose device a new tensor takes.
 _MODELS: Final = ("input", "data")
 
-WORDS: Final = ("alike", "cast", "cpu", "cuda", "each", "first", "host", "index", "last")
+WORDS: Final = ("alike", "cast", "cpu", "cuda", "each", "first", "host", "index", "last", "meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,15 @@ def of_result(
     ):
         raise _no_cuda()
     tensors = call_operands.tensors(effect.parameters)
-    if word == "alike" and not effect.makes:
+    if word in ("alike", "meta") and not effect.makes:
         if not effect.layer:
             different = {tensor.device for tensor in tensors}
             if isinstance(target, Tensor):
                 different.add(target.device)
             if len(different) == 1:
                 return different.pop()
-        _check_alike(tensors, _others(effect, arguments, target), effect.broadcasts, target)
+        checked = tensors if word == "alike" else [t for t in tensors if not _is_empty(t)]
+        _check_alike(checked, _others(effect, arguments, target), effect.broadcasts, target)
     elif word == "host":
         _check_host(tensors, arguments)
     elif word == "index":
@@ -157,7 +159,11 @@ def _device(word: str, tensors: list[Tensor], request: Any, broadcasts: bool) ->
         return UNKNOWN
     if word in ("first", "index", "last") and tensors:
         return tensors[-1 if word == "last" else 0].device
-    if not broadcasts and len({t.device for t in tensors}) > 1 and any(map(_is_empty, tensors)):
+    if (
+        (word == "meta" or not broadcasts)
+        and len({t.device for t in tensors}) > 1
+        and any(map(_is_empty, tensors))
+    ):
         return UNKNOWN  # how torch treats tensors without data is unknown
     return _common(tensors)
 

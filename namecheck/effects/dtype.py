@@ -175,7 +175,7 @@ def of_result(
 
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
-    on_meta = _on_meta(call_operands, defaults)
+    on_meta = _on_meta(call_operands, defaults) or _is_meta(target, defaults)
     try:
         for need in effect.needs:
             needs.check(need, call_operands, defaults)
@@ -209,9 +209,13 @@ def _on_meta(call_operands: Operands, defaults: Defaults) -> bool:
     """
     for leaves in call_operands.leaves.values():
         for leaf in leaves:
-            if isinstance(leaf, Tensor) and may_be_meta(leaf.device, if_unknown=defaults.meta):
+            if _is_meta(leaf, defaults):
                 return True
     return False
+
+
+def _is_meta(operand: Any, defaults: Defaults) -> bool:
+    return isinstance(operand, Tensor) and may_be_meta(operand.device, if_unknown=defaults.meta)
 
 
 def _at(

@@ -108,7 +108,15 @@ def _lost(default: str, operands: Sequence[Operand]) -> str:
 
 def _gathered(default: str, operands: Sequence[Operand]) -> str:
     """Promoted; integers may be accumulated in int64 (torch.sum)."""
-    dtype = _promoted(default, operands)
+    return _not_accumulated(_promoted(default, operands))
+
+
+def _spread(default: str, operands: Sequence[Operand]) -> str:
+    """As `_gathered`, promoted as if each had a dim: they are expanded first (mse_loss)."""
+    return _not_accumulated(_merged(default, operands))
+
+
+def _not_accumulated(dtype: str) -> str:
     if dtype in INTEGRALS:
         raise Undefined
     return dtype
@@ -282,7 +290,8 @@ WORDS: Final[Mapping[str, DtypeWord]] = MappingProxyType(
         "distances": DtypeWord(_floating, _real, _TWO),
         "spans": DtypeWord(_promoted, _real, _TWO),
         "adds": DtypeWord(_gathered, _own, _ONE),
-        "gathers": DtypeWord(_gathered, _real, _TWO),
+        "spreads": DtypeWord(_spread, _own, _TWO),
+        "gathers": DtypeWord(_spread, _real, _TWO),
         "losses": DtypeWord(_lost, _own, _TWO),
         "gaps": DtypeWord(_lost, _real, _TWO),
         "means": DtypeWord(_averaged, _own, _ONE, into="cast"),

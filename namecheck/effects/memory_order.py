@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from namecheck.core import memory_order
 from namecheck.core.dataclasses import dataclass, replace
+from namecheck.core.devices import META
 from namecheck.core.dims import Dim, Dims, Size
 from namecheck.core.layouts import MEMORY_FORMATS, STRIDED
 from namecheck.core.memory_order import CONTIGUOUS, FORMATS, Gapped, Memory
@@ -68,7 +69,8 @@ def of_result(
     if not memory_effect.word:
         return UNKNOWN
     for name in memory_effect.tensors:
-        if _is_sparse(call_operands.single.get(name)):
+        operand = call_operands.single.get(name)
+        if _is_sparse(operand) or (memory_effect.word in COMPUTED and _is_reordered(operand)):
             return UNKNOWN
     memories: Memory | list[Memory] = WORDS[memory_effect.word](
         answer, memory_effect, call_operands
@@ -82,6 +84,14 @@ Arguments: TypeAlias = Mapping[str, Any]
 def _is_sparse(value: Any) -> bool:
     """Whether an argument is certainly a sparse tensor."""
     return isinstance(value, Tensor) and value.layout not in (STRIDED, UNKNOWN)
+
+
+def _is_reordered(value: Any) -> bool:
+    """Whether a tensor on the meta device is not contiguous.
+
+    Some operators are implemented there for themselves, with an order of their own.
+    """
+    return isinstance(value, Tensor) and value.device == META and value.memory != CONTIGUOUS
 
 
 def of_target(computed: Tensor, target: Tensor) -> Memory:
@@ -105,7 +115,8 @@ def _given(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) ->
     """Made of nested lists of numbers; a tensor keeps its order (torch.tensor, torch.as_tensor)."""
     data = call_operands.arguments.get("data")
     if isinstance(data, Tensor):
-        return data.memory
+        is_copied = call_operands.arguments.get("dtype") is not None
+        return UNKNOWN if is_copied and isinstance(data.memory, Gapped) else data.memory
     return CONTIGUOUS if isinstance(data, (list, tuple, int, float, complex)) else UNKNOWN
 
 
@@ -419,8 +430,9 @@ def _seen(
     tensor = _operand(memory_effect, call_operands)
     if not isinstance(tensor, Tensor) or not isinstance(answer, Tensor):
         return Answer.MAYBE, UNKNOWN
-    recast = isinstance(call_operands.arguments.get("dtype"), (Constant, Unknown))
-    if tensor.memory == CONTIGUOUS and not recast:
+    if isinstance(call_operands.arguments.get("dtype"), (Constant, Unknown)):
+        return Answer.MAYBE, UNKNOWN  # elements of another width have other strides
+    if tensor.memory == CONTIGUOUS:
         return Answer.YES, CONTIGUOUS
     sized = call_operands.arguments.get("size", ()) is not None
     if isinstance(tensor.memory, Unknown) or tensor.dims.open or answer.dims.open or not sized:
@@ -456,6 +468,8 @@ def _recurrent(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 
 _Transfer: TypeAlias = Callable[[Any, MemoryEffect, Operands], Any]
 
+# The words for results that have new elements, and are no views.
+COMPUTED: Final = frozenset({"fresh", "loses", "preserves", "first", "suggests", "plain"})
 WORDS: Final[Mapping[str, _Transfer]] = MappingProxyType(
     {
         "fresh": _fresh,

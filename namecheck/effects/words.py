@@ -250,6 +250,12 @@ def read_subject(text: str) -> Subject:
 
 
 @cache
+def read_condition(text: str) -> Condition:
+    """Parse a condition; raises `WordError`."""
+    return _Reader(text).condition()
+
+
+@cache
 def read_sizes(text: str) -> SizeCell:
     """Parse the sizes of a tensor of a layer; raises `WordError`."""
     return _Reader(text).sizes()
@@ -343,6 +349,12 @@ class _Reader:
         condition = self._condition() if self._takes("if") else None
         self._ends()
         return SizeCell(tuple(sizes), condition)
+
+    def condition(self) -> Condition:
+        """A condition alone."""
+        condition = self._condition()
+        self._ends()
+        return condition
 
     def refusals(self) -> RefusalCell:
         """The clauses before the rule and after it."""

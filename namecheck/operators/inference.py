@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
-from namecheck.core.devices import may_be_meta
+from namecheck.core.devices import META, may_be_meta
 from namecheck.core.dims import OPEN, Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes, is_of_dtypes
@@ -86,7 +86,7 @@ def infer(
     except Contradiction as contradiction:
         arguments = (*args, *kwargs.values())
         on_meta = partial(_may_be_meta, if_unknown=defaults is not None and defaults.meta)
-        if _is_unchecked_on_meta(contradiction, inplace=inplace) and _has_tensor(
+        if _is_unchecked_on_meta(contradiction, row, inplace=inplace) and _has_tensor(
             arguments, on_meta
         ):
             return _of_unknown(row, inplace, args, kwargs)
@@ -114,16 +114,18 @@ def _of_unknown(
     return Inference(UNKNOWN, mutations, fits=False)
 
 
-def _is_unchecked_on_meta(contradiction: Contradiction, *, inplace: bool) -> bool:
+def _is_unchecked_on_meta(contradiction: Contradiction, row: Operator, *, inplace: bool) -> bool:
     """Whether not all operators check this on the meta device.
 
     `softmax` and `sort` ignore the dim there, `index_select` the rank, `diagonal_scatter` that two
-    dims differ, and comparisons in place that the result is larger than the tensor.
+    dims differ, transposed convolutions the channels, and comparisons in place that the result is
+    larger than the tensor. All check what they broadcast, or multiply.
     """
-    if contradiction.code in ("NC104", "NC203", "NC207"):
-        return True
-    broadcasts = inplace or "broadcast shape" in contradiction.message
-    return contradiction.code == "NC201" and broadcasts
+    code = contradiction.code
+    if code == "NC201":
+        broadcasts = registry.traits_of(row.names).aligns == "broadcast"
+        return inplace or not broadcasts or "broadcast shape" in contradiction.message
+    return code in ("NC104", "NC203", "NC207") or (code == "NC202" and row.flow != "contracts")
 
 
 def _has_tensor(value: Any, fits: Callable[[Tensor], bool]) -> bool:
@@ -135,6 +137,10 @@ def _has_tensor(value: Any, fits: Callable[[Tensor], bool]) -> bool:
 
 def _may_be_meta(tensor: Tensor, *, if_unknown: bool) -> bool:
     return may_be_meta(tensor.device, if_unknown=if_unknown)
+
+
+def _is_on_meta(tensor: Tensor) -> bool:
+    return tensor.device == META
 
 
 def _is_empty(tensor: Tensor) -> bool:
@@ -405,8 +411,11 @@ def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:
 
 
 def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
-    """The tensors passed as ``out=`` after the call, one after the other."""
-    if isinstance(result, Unknown):
+    """The tensors passed as ``out=`` after the call, one after the other.
+
+    On the meta device some operators neither resize nor return them.
+    """
+    if isinstance(result, Unknown) or _has_tensor(out, _is_on_meta):
         return Inference(UNKNOWN, {"out": _forgotten(out)})
     results = result if isinstance(result, (tuple, list)) else (result,)
     outs = out if isinstance(out, (tuple, list)) else (out,) * len(results)

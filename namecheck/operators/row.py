@@ -61,6 +61,7 @@ class Operator:
     - `lacks`: the dtypes without a kernel, one text for each overload.
     - `into`: the dtypes that an out= tensor may have, one text for each overload
       (`effects.outputs`).
+    - `irregular`: a condition on which the dtype of the result is not checked, and unknown.
     - `device`: the device of the result; by default the one that all tensors share.
     - `memory`: the memory order of the result; by default that of the rule.
     - `layout`: the layout of the result.
@@ -100,6 +101,7 @@ class Operator:
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
     into: tuple[str, ...] = ()
+    irregular: str = ""
     device: str = ""
     memory: str = ""
     layout: str = ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from namecheck.core.dims import OPEN, Dim, Dims, Size, new_dim
-from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.dims import OPEN, Dim, Dims, Size, agree, new_dim, product
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules import dim_map
@@ -134,14 +134,30 @@ def new_data(input: Tensor, data: Any) -> Dims:
 
 
 @rule(memory="fresh")
-def vector_of(n: Size) -> Dims:
+def vector_of(n: Size, out: Tensor | None = None) -> Dims:
     """An unnamed vector of `n` elements (torch.linspace, torch.randperm)."""
-    return sized((n,))
+    return _in_shape_of(out, sized((n,)))
+
+
+def _in_shape_of(out: Tensor | None, dims: Dims) -> Dims:
+    """The dims of a vector; a tensor with as many elements keeps its shape as ``out=``."""
+    if out is None:
+        return dims
+    has_space = agree(product(dims.sizes), UNKNOWN if out.dims.open else product(out.dims.sizes))
+    if has_space is Answer.NO:
+        return dims
+    return (
+        out.dims if has_space is Answer.YES else Dims((Dim(None),)) if out.dims.rank == 1 else OPEN
+    )
 
 
 @rule(memory="fresh")
-def arange(begin: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
+def arange(begin: Any, end: Any = None, step: Any = 1, out: Tensor | None = None) -> Dims:
     """An unnamed vector from `begin` to `end`, of ints if both are ints (torch.arange)."""
+    return _in_shape_of(out, _between(begin, end, step))
+
+
+def _between(begin: Any, end: Any, step: Any) -> Dims:
     first, last = (0, begin) if end is None else (begin, end)
     if not all(isinstance(bound, (int, Expression)) for bound in (first, last, step)):
         return Dims((Dim(None),))

@@ -43,7 +43,7 @@ def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
         if isinstance(size_average, Unknown) or isinstance(reduce, Unknown):
             return OPEN
         if size_average is not None or reduce is not None:
-            return single if reduce is False else SCALAR
+            return SCALAR if reduce or reduce is None else single
         if isinstance(reduction, Unknown):
             return OPEN
         return single if reduction == "none" else SCALAR

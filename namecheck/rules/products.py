@@ -90,7 +90,7 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(sums, 1))
 
 
-@rule(memory="fresh", overlaps="refused")
+@rule(memory="loses", overlaps="refused")
 def inner(input: Tensor, other: Tensor) -> Dims:
     """The last dims are contracted; the other dims of both are kept (torch.inner)."""
     left, right = input.dims, other.dims

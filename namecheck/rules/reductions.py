@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from namecheck.core.dataclasses import replace
+from namecheck.core.devices import META
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate
 from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
 from namecheck.core.tensors import Tensor
@@ -82,6 +83,16 @@ def removes_listed_dimensions(
     """As `removes_dimensions`, where an empty list removes nothing (recorded: all, any)."""
     if isinstance(dim, (tuple, list)) and not dim:
         return input.dims
+    return removes_dimensions(input, dim, keepdim)
+
+
+@rule(memory="fresh")
+def removes_dimensions_of_numbers(
+    input: Tensor, dim: DimArgument | DimArguments = None, keepdim: bool | Unknown = False
+) -> Dims:
+    """As `removes_dimensions`; on the meta device an empty list removes nothing (nansum)."""
+    if isinstance(dim, (tuple, list)) and not dim and input.device == META:
+        return OPEN
     return removes_dimensions(input, dim, keepdim)
 
 

@@ -55,7 +55,13 @@ def running_extremes(input: Tensor, dim: DimArgument = -1) -> tuple[Dims, Dims]:
 
 @rule(memory="unknown")
 def rolled(input: Tensor, dim: DimArgument | DimArguments = ()) -> Dims:
-    """The input's dims; all of `dim` must be among them, also several times (torch.roll)."""
+    """The input's dims; all of `dim` must be among them, also several times (torch.roll).
+
+    Without elements torch looks at no index.
+    """
+    listed = dim if isinstance(dim, (tuple, list)) else (dim,)
+    if 0 in input.dims.sizes and not any(isinstance(one, str) for one in listed):
+        return input.dims
     if isinstance(dim, (tuple, list)):
         for one in dim:
             locate(input.dims, one)
@@ -149,7 +155,12 @@ def diff_natively(
 
 @rule(memory="unknown", aligns="matched")
 def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
-    """The dims of `y` and `x` without `dim` (torch.trapezoid)."""
+    """The dims of `y` and `x` without `dim` (torch.trapezoid).
+
+    Where `y` has no elements there, torch does not look at `x`.
+    """
+    if isinstance(y.dims[own := locate(y.dims, dim)].size, int) and y.dims[own].size == 0:
+        return reduce(y.dims, [own], False)
     whole, place = _integrand(y, x, dim)
     return reduce(whole, [place], False)
 

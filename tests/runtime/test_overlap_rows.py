@@ -15,8 +15,10 @@ from tests.runtime.dtype_samples import Sample, Slot, dims_of, everyday, inferre
 from tests.runtime.test_memory_rows import LEFT_OUT, one
 
 SHAPES: Final = ((2, 2), (2,), (3, 3), (2, 2, 2))
-# Refused with a tensor, but not with a number; or only while a module is in training mode.
-BY_TENSORS: Final = frozenset({"fill_", "dropout_"})
+# Refused with a tensor, but not with a number; or only of floats, or in training mode.
+BY_TENSORS: Final = frozenset(
+    {"fill_", "dropout_", "feature_alpha_dropout_", "feature_dropout_", "nan_to_num_"}
+)
 REFUSED: Final = "more than one element of the written-to tensor refers to a single memory location"
 
 
