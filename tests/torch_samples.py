@@ -42,8 +42,6 @@ _CONSTANTS: Final = (torch.dtype, torch.device, torch.layout, torch.memory_forma
 KNOWN: Final[Mapping[str, str]] = {
     "addbmm_": "torch 2.13 resizes what is written to",
     "cat": "whether the tensors have names is not said here",
-    "nn.functional.smooth_l1_loss": "of complex numbers with beta=0 it is another loss",
-    "nn.functional.local_response_norm": "without elements integers stay what they are",
 }
 
 

@@ -225,7 +225,7 @@ class Maker:
         torch = self.torch
         is_function = form in "nfoj"
         home = torch.nn.functional if form == "n" and "." not in name else torch
-        function = _attribute(home if is_function else torch.Tensor, name)
+        function = attribute(home if is_function else torch.Tensor, name)
         if form in "sc" or function is None:
             return False
         if form == "a":
@@ -294,7 +294,7 @@ class Maker:
             self.call.kwargs["out"] = (self.tensor(), self.tensor()) if several else self.tensor()
 
 
-def _attribute(home: Any, dotted: str) -> Any:
+def attribute(home: Any, dotted: str) -> Any:
     """The object with a dotted name, None where there is none."""
     for part in dotted.split("."):
         home = getattr(home, part, None)
