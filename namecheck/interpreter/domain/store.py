@@ -14,7 +14,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from typing import Any, Final
 
-from namecheck.interpreter.domain.cells import EQUAL_SIZES, AttributeNames, Fact, Initial, Written
+from namecheck.interpreter.domain.cells import (
+    EQUAL_SIZES,
+    AttributeNames,
+    CandidatesOf,
+    Fact,
+    Initial,
+    Written,
+)
 from namecheck.interpreter.domain.meter import Meter
 from namecheck.interpreter.domain.provenance import Failed, Fresh
 from namecheck.interpreter.domain.recordings import Recording
@@ -421,8 +428,9 @@ class Store:
         """A layer in which these facts hold."""
         layer = self.fork()
         for fact, content in facts:
-            held = self.get(EQUAL_SIZES) if fact is EQUAL_SIZES else None
-            assumed = content if held is None else held.joined(content)
+            assumed = content
+            if fact is EQUAL_SIZES or type(fact) is CandidatesOf:
+                assumed = _both_assumed(self.get(fact), content)
             layer.cells[fact] = assumed
             layer.ledger.assumed(fact)
             if self.ledger.recording is not None:
@@ -432,7 +440,7 @@ class Store:
     def allows(self, facts: Facts) -> bool:
         """Whether nothing assumed here contradicts these facts."""
         return all(
-            self.get(fact, content) in (content, None)
+            _are_compatible(fact, self.get(fact, content), content)
             for fact, content in facts
             if fact is not EQUAL_SIZES
         )
@@ -444,6 +452,25 @@ class Store:
             for key, content in self.changes_since(base).items()
             if isinstance(key, Fact) and content is not None
         )
+
+
+def _both_assumed(assumed: Any, content: Any) -> Any:
+    """What two paths assume, of equal sizes or of the constants that a value may be."""
+    if assumed is None or content is None:
+        return content
+    if isinstance(assumed, tuple):
+        return tuple(item for item in content if item in assumed)
+    return assumed.joined(content)
+
+
+def _are_compatible(fact: Hashable, assumed: Any, content: Any) -> bool:
+    """Whether a fact may hold where another content of it is assumed.
+
+    Of the constants that a value may be, a test leaves some: `mode in ("a", "b")`, `mode == "a"`.
+    """
+    if assumed is None or assumed == content:
+        return True
+    return type(fact) is CandidatesOf and any(item in assumed for item in content or ())
 
 
 def common(stores: Sequence[Store]) -> Store:
