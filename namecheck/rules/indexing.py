@@ -56,8 +56,9 @@ def _check_value(indexed: Dims, value_dims: Dims) -> None:
 
 
 def _without_leading_ones(dims: Dims, indexed: Dims) -> Dims:
+    """The dims of a value without those that torch may drop: ``x[i : i + 1]`` has one item."""
     while dims.rank is not None and indexed.rank is not None and dims.rank > indexed.rank:
-        if dims.prefix[0].size != 1:
+        if dims.prefix[0].size not in (1, UNKNOWN):
             break
         dims = dim_map.without_left(dims, 1)
     return dims
