@@ -267,57 +267,6 @@ def are_apart(size: Size, other_size: Size) -> bool:
     return bool(one) and bool(other) and len(scopes) == 1 and one.isdisjoint(other)
 
 
-def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
-    """Whether two dims differ, and their tensors have each other's size at another place.
-
-    `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis and the
-    other one that of a number, it is enough that one of the tensors has both, if neither is a
-    matrix: that of a layer may be a square. Two observed axes of different tensors may be one dim
-    under two words, unless one is the rest of a view and has none, or both tensors have both words:
-    ``q @ k`` of ``b h n d`` twice. Only sizes that the code itself names are compared so.
-    """
-    if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
-        return False
-    if same(a.size, b.size) is not None:
-        return False
-    turned = a.size in of_b.sizes, b.size in of_a.sizes
-    one, other = observed(a.size), observed(b.size)
-    has_rest = any(naming.bare(word) == "_" for word in one ^ other)
-    if bool(one) is not bool(other) or has_rest:
-        return any(turned) and min(of_a.min_rank, of_b.min_rank) > 2
-    if one and other:
-        return are_turned(a, b, of_a, of_b) and min(of_a.min_rank, of_b.min_rank) > 2
-    words = symbols(a.size) | symbols(b.size)
-    return all(turned) and all(map(naming.is_number, words))
-
-
-# Letters for the two sides of pairs, which are often of one size.
-_PAIRS: Final = (frozenset("ijk"), frozenset("xy"), frozenset("hw"))
-
-
-def are_turned(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
-    """Whether both tensors have the words of both dims, which are two words."""
-    one, other = _word_of_size(a), _word_of_size(b)
-    if one is None or other is None or one == other:
-        return False
-    if any({one, other} <= pair for pair in _PAIRS):
-        return False
-    return other in map(_word_of_size, of_a.known) and one in map(_word_of_size, of_b.known)
-
-
-def has_word(dim: Dim) -> bool:
-    """Whether a dim is a whole observed axis with a word of its own."""
-    return _word_of_size(dim) not in (None, "_")
-
-
-def _word_of_size(dim: Dim) -> str | None:
-    """The variable or letter whose size a dim has, as a whole."""
-    for word in observed(dim.size):
-        if dim.size == symbol(word) and not naming.is_inline(word):
-            return naming.bare(word)
-    return None
-
-
 def observed(size: Size) -> frozenset[str]:
     """The observed axes whose sizes a size is made of."""
     if not isinstance(size, Expression):

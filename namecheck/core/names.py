@@ -138,6 +138,20 @@ def of_unpacking(variable: str, scope: int) -> str:
     return scoped(_as_identifier(variable) + _OBSERVED, scope)
 
 
+def of_letter(letter: str, pattern_scope: int, scope: int) -> str:
+    """The name of a dim that a letter stands for, in one call with a pattern.
+
+    Two letters of a pattern have scopes of their own, and the scope of the pattern in common: they
+    are two words for dims of one tensor (`are_siblings`), which may have one size.
+    """
+    return scoped(of_unpacking(letter, pattern_scope), scope)
+
+
+def are_siblings(name: str, other_name: str) -> bool:
+    """Whether two observed axes were named at once: by one unpacking, or by one pattern."""
+    return scopes(name)[:1] == scopes(other_name)[:1] and name != other_name
+
+
 def _as_identifier(path: str) -> str:
     return path.replace(".", _DOT).replace("[", _BRACKET).replace("]", "")
 

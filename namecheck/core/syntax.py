@@ -199,13 +199,19 @@ _UNPACKING: Final = (
     rb"[\w.\[\]()]+\.(?:shape|size\()"
 )
 _PATTERN: Final = rb"[\"'](?>[^\"'\n]*?->)[^\"'\n]*+[\"']"
+_CHECKING: Final = (
+    rb"(?:check|assert|ensure|validate|CHECK)_(?:tensor_)?+(?:shape|SHAPE)"
+    rb"\(\s*+[\w.]++\s*+,\s*+[\[(]"
+)
 
 
 def unpacks_sizes(data: bytes) -> bool:
-    """Whether a file that imports torch reads sizes, or has patterns: ``b, c = x.shape``."""
+    """Whether a file that imports torch reads or checks sizes, or has patterns."""
     if not imports_torch(data):
         return False
     if b"->" in data and b"ein" in data and re.search(_PATTERN, data) is not None:
+        return True
+    if (b"_shape(" in data or b"_SHAPE(" in data) and re.search(_CHECKING, data) is not None:
         return True
     return any(word in data for word in _SHAPES) and re.search(_UNPACKING, data) is not None
 

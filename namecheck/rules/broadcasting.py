@@ -16,11 +16,11 @@ from namecheck.core.dims import (
     Size,
     agree,
     are_apart,
-    are_swapped,
     clash,
     is_whole,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.size_words import are_swapped
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
@@ -135,6 +135,8 @@ def _are_mirrored(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
     """
     if not isinstance(a.name, Axis) or not naming.is_observed(a.name.name) or a.size == b.size:
         return False  # the factors of one merged dim may be in two orders: ``h*w`` and ``w*h``
+    if any(isinstance(d.name, Axis) and len(d.name.factors) > 1 for d in (a, b)):
+        return False  # no side of a square is merged from two dims
     for offset in range(1, _reach(left, right) + 1):
         one, other = left.from_right(offset), right.from_right(offset)
         if one is not None and other is not None and (one.size, other.size) == (b.size, a.size):

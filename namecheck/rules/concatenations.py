@@ -13,13 +13,13 @@ from namecheck.core.dims import (
     Size,
     added,
     agree,
-    has_word,
     join_dims,
     locate,
     named_by,
     of_rank,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, words
+from namecheck.core.size_words import are_swapped, has_words
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
 from namecheck.rules.broadcasting import broadcast, unify
@@ -177,6 +177,30 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
                 )
         if isinstance(place, int):
             _check_place(first, dims, place)
+            _check_others(first, dims, place, number)
+
+
+def _check_others(left: Dims, right: Dims, place: int, number: int) -> None:
+    """Refuse two dims beside the concatenated one, where a tensor has the other's elsewhere.
+
+    Torch takes no tensor of size 1 for one of many there, and the code has a word for the many.
+    """
+    for position, (one, other) in enumerate(zip(left.prefix, right.prefix, strict=True)):
+        if position == place or one.size == other.size:
+            continue
+        lone = any(
+            here.size == 1 and has_words(there) and there.size in dims.sizes
+            for here, there, dims in ((one, other, left), (other, one, right))
+        )
+        if lone or (1 not in (one.size, other.size) and are_swapped(one, other, left, right)):
+            raise Contradiction(
+                "NC101",
+                f"Sizes of tensors must match except in dimension {place}. Expected size "
+                f"{one.size} but got size {other.size} at dimension {position} for tensor number "
+                f"{number} in the list: it is right only if {one.size} = {other.size}.",
+                names=words([one.name, other.name]),
+                help="Bring the dims of the tensors into one order.",
+            )
 
 
 def _check_place(left: Dims, right: Dims, place: int) -> None:
@@ -188,10 +212,10 @@ def _check_place(left: Dims, right: Dims, place: int) -> None:
     if left[place].size != right[place].size or left[place].size in (UNKNOWN, 1):
         return
     pairs = list(zip(left.prefix, right.prefix, strict=True))
-    mixed = [pair for pair in pairs if any(map(has_word, pair)) and 1 in (d.size for d in pair)]
+    mixed = [pair for pair in pairs if any(map(has_words, pair)) and 1 in (d.size for d in pair)]
     if not mixed:
         return
-    position, many = pairs.index(mixed[0]), next(filter(has_word, mixed[0]))
+    position, many = pairs.index(mixed[0]), next(filter(has_words, mixed[0]))
     raise Contradiction(
         "NC201",
         f"Tensors are concatenated along dimension {place}, but one has the size 1 at dimension "

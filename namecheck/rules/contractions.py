@@ -15,13 +15,13 @@ from namecheck.core.dims import (
     Dims,
     agree,
     are_apart,
-    are_swapped,
     clash,
     locate_index,
     of_rank,
     product,
 )
 from namecheck.core.names import Answer, Axis, Contradiction, Name
+from namecheck.core.size_words import are_swapped
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast, is_misplaced, unify, unify_dim

@@ -14,12 +14,11 @@ from namecheck.core.dims import (
     Dims,
     agree,
     are_apart,
-    are_swapped,
-    are_turned,
     clash,
     of_rank,
 )
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
+from namecheck.core.size_words import are_swapped, are_turned
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import Tensors

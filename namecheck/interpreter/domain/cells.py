@@ -48,6 +48,13 @@ class TensorTest(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class NumberTest(Fact):
+    """Whether an opaque value is a number, since it is used as a size, by its key."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class RankOf(Fact):
     """The rank of the tensor that an opaque value is, by its key."""
 

@@ -93,6 +93,8 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         return []
     if _contradicts(interpreter, reading, content, dims, frame):
         return []
+    if _misreads_batch(interpreter, reading, content, dims, store, frame):
+        return []
     scope = _scope(interpreter, content, frame) or interpreter.new_address()
     origins = dict(content.origins)
     subject = ast.unparse(reading.subject)
@@ -225,6 +227,66 @@ def _contradicts(
         if store is not None:
             interpreter.report(contradiction, site, store, caller, (), (here, *read), by_axes=True)
     return True
+
+
+def _misreads_batch(
+    interpreter: Interpreter,
+    reading: Reading,
+    tensor_content: Held,
+    dims: Dims,
+    store: Store,
+    frame: Frame,
+) -> bool:
+    """Report a reading that calls another dim the batch than a pattern or an earlier reading does.
+
+    Other words may stand for two things, as `N` for classes and for pixels. A function has its own
+    words for its arguments: only what it made itself is compared.
+    """
+    if frame.is_called or not isinstance(reading.subject, ast.Name):
+        return False
+    arguments = getattr(frame.environment.scope, "args", None)
+    if not isinstance(arguments, ast.arguments) or any(
+        reading.subject.id == parameter.arg
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    ):
+        return False
+    words = {
+        position % len(dims.prefix): target.id
+        for position, target in reading.variables
+        if target.id.strip("_") and not dims.open
+    }
+    named = {index: _whole_word(dim) for index, dim in enumerate(dims.prefix)}
+    for index, word in words.items():
+        if _plain(word) != "b":
+            continue
+        there = [place for place, known_word in named.items() if known_word == word]
+        if len(there) != 1 or there[0] == index or there[0] not in words or named[index] == word:
+            continue
+        place = tensor_content.origins.get(word)
+        if place is None:
+            continue
+        other = words[there[0]]
+        message = (
+            f"The size of dim {there[0]} is read as '{other}', and that of dim {index} as '{word}',"
+            f" but dim {there[0]} is '{word}': it is right only if {other} = {word}."
+        )
+        contradiction = Contradiction(
+            "NC101", message, names=[word], help="Read the sizes in the order of the dims."
+        )
+        node = reading.variables[0][1]
+        interpreter.report(
+            contradiction, node, store, frame, (), (place,), by_axes=True, is_observed=True
+        )
+        return True
+    return False
+
+
+def _whole_word(dim: Dim) -> str | None:
+    """The word of a dim that is one observed axis."""
+    name = dim.name
+    if not isinstance(name, Axis) or not naming.is_observed(name.name):
+        return None
+    return naming.word(name) if len(name.factors) == 1 else None
 
 
 def _are_reordered(dims: Dims, own_words: Sequence[str], tensor_content: Held) -> bool:

@@ -170,13 +170,21 @@ class Statements:
         if isinstance(expression_statement.value, ast.Yield):
             return self.interpreter.yielded(expression_statement.value, store, frame)
         self.interpreter.evaluate(expression_statement.value, store, frame)
+        if self.interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.evaluation import observed_checks  # only where asked for
+
+            observed_checks.observe(self.interpreter, expression_statement.value, store, frame)
         return [store]
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
         size_bindings: list[tuple[ast.Name, Value]] = []
         if self.interpreter.context.evidence is Evidence.OBSERVED:
-            from namecheck.interpreter.evaluation import observed_axes  # only where asked for
+            from namecheck.interpreter.evaluation import (
+                observed_axes,  # only where asked for
+                observed_parts,
+            )
 
+            observed_parts.check(self.interpreter, assignment, store, frame)
             size_bindings = observed_axes.observe(self.interpreter, assignment, store, frame)
             observed_axes.observe_inline(self.interpreter, assignment.value, store, frame)
         value = self.interpreter.evaluate(assignment.value, store, frame)
@@ -201,6 +209,10 @@ class Statements:
         if assignment.value is None:
             self.interpreter.declare(assignment, store, frame)
             return [store]
+        if self.interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.evaluation import observed_axes  # only where asked for
+
+            observed_axes.observe_inline(self.interpreter, assignment.value, store, frame)
         value = self.interpreter.evaluate(assignment.value, store, frame)
 
         def write(choice: Value, layer: Store) -> None:

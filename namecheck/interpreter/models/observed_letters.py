@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from namecheck.core import names as naming
-from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.dims import Dim, Dims, of_rank
+from namecheck.core.dataclasses import dataclass, field, replace
+from namecheck.core.dims import Dim, Dims, merged, of_rank
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
@@ -38,19 +38,24 @@ _FUNCTIONS: Final = frozenset({"einops.rearrange", "einops.reduce", "einops.repe
 _LAYERS: Final = frozenset({"einops.layers.torch.Rearrange", "einops.layers.torch.Reduce"})
 _ARROW: Final = "->"
 
-# The letter of each dim from the left; None where a dim has no letter of its own.
-Term: TypeAlias = tuple[str | None, ...]
+# The letters of each dim from the left; none where a dim has no letters of its own.
+Term: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The letters of the tensor and of the result; None for a side with an ellipsis."""
+    """The letters of the tensor and of the result; None for a side with an ellipsis.
+
+    `scope` is that of one call, `dims` has the dims of the letters that the call has named.
+    """
 
     tensor: Term | None
     result: Term | None
+    scope: int
+    dims: dict[str, Dim] = field(default_factory=dict)
 
 
-def of_call(row_key: str, every: Sequence[Value]) -> Pattern | None:
+def of_call(row_key: str, every: Sequence[Value], scope: int) -> Pattern | None:
     """The pattern among the arguments of a call; None where it is unknown or wrong."""
     if row_key not in _FUNCTIONS | _LAYERS:
         return None
@@ -60,18 +65,23 @@ def of_call(row_key: str, every: Sequence[Value]) -> Pattern | None:
         return None
     before, _, after = text.partition(_ARROW)
     try:
-        return Pattern(_term(before), _term(after))
+        return Pattern(_term(before), _term(after), scope)
     except Contradiction:
         return None
 
 
 def _term(text: str) -> Term | None:
-    """The letters of one side of a pattern; a group of several has no letter of its own."""
+    """The letters of one side of a pattern."""
     side = patterns.side(text)
     if side.has_ellipsis:
         return None
-    single = [group[0] if len(group) == 1 else None for group in side.letter_groups]
-    return tuple(each if isinstance(each, str) else None for each in single)
+    groups = [
+        tuple(each for each in group if isinstance(each, str)) for group in side.letter_groups
+    ]
+    return tuple(
+        letters if len(letters) == len(group) else ()
+        for letters, group in zip(groups, side.letter_groups, strict=True)
+    )
 
 
 def read(
@@ -92,7 +102,7 @@ def read(
         return None
     contradiction = _contradicted(interpreter, dims, pattern.tensor, content, frame)
     if contradiction is None:
-        _name(interpreter, value, dims, pattern.tensor, node, store)
+        _name(interpreter, value, dims, pattern.tensor, pattern, node, store)
     return contradiction
 
 
@@ -104,7 +114,7 @@ def name_result(
         return
     dims = of_rank(joins.held(outcome, store).tensor.dims, len(pattern.result))
     if dims is not None:
-        _name(interpreter, outcome, dims, pattern.result, node, store)
+        _name(interpreter, outcome, dims, pattern.result, pattern, node, store)
 
 
 def _tensor(
@@ -121,6 +131,7 @@ def _name(
     tensor_value: TensorValue,
     dims: Dims,
     term: Term,
+    pattern: Pattern,
     node: Node,
     store: Store,
 ) -> None:
@@ -129,14 +140,26 @@ def _name(
     place = interpreter.place(node, "a letter of the pattern here")
     places = dict(content.origins)
     named_dims: list[Dim] = []
-    for dim, letter in zip(dims.prefix, term, strict=True):
+    for dim, letters in zip(dims.prefix, term, strict=True):
         nameless = dim.name is UNKNOWN or dim.name is None
-        if letter is None or not nameless or dim.size is not UNKNOWN:
+        if not letters or not nameless or dim.size is not UNKNOWN:
+            if len(letters) == 1:
+                pattern.dims.setdefault(letters[0], dim)
             named_dims.append(dim)
             continue
-        own = naming.of_unpacking(letter, interpreter.new_address())
-        named_dims.append(replace(dim, name=Axis(own), size=symbol(own)))
-        places[letter] = place
+        if len(letters) > 1 and term is pattern.tensor:
+            named_dims.append(dim)  # it has the size that the caller gives it
+            continue
+        for letter in letters:
+            if letter not in pattern.dims:
+                own = naming.of_letter(letter, pattern.scope, interpreter.new_address())
+                pattern.dims[letter] = Dim(Axis(own), symbol(own))
+                places[letter] = place
+        if any(pattern.dims[letter].size is UNKNOWN for letter in letters):
+            named_dims.append(dim)
+            continue
+        factors = merged([pattern.dims[letter] for letter in letters])
+        named_dims.append(replace(dim, name=factors.name, size=factors.size))
     if tuple(named_dims) != content.tensor.dims.prefix or content.tensor.dims.open:
         tensor = replace(content.tensor, dims=Dims(tuple(named_dims)))
         joins.write(tensor_value, store, replace(content, tensor=tensor, origins=places))
@@ -147,11 +170,12 @@ def _contradicted(
 ) -> Contradiction | None:
     """Whether a letter stands where another dim of the tensor is, which the function calls so."""
     words = [_word(dim) for dim in dims.prefix]
-    for position, letter in enumerate(term):
-        if letter is None or words.count(letter) != 1 or term.count(letter) != 1:
+    single = [letters[0] if len(letters) == 1 else None for letters in term]
+    for position, letter in enumerate(single):
+        if letter is None or words.count(letter) != 1 or single.count(letter) != 1:
             continue
         place = words.index(letter)
-        other = term[place]
+        other = single[place]
         if place == position or other is None or words[position] == letter:
             continue
         origin = tensor_content.origins.get(letter)

@@ -29,6 +29,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
+from namecheck.interpreter.models import observed_numbers
 from namecheck.interpreter.models.torch import origins
 from namecheck.interpreter.models.torch.operands import Inputs
 from namecheck.operators.row import Operator
@@ -129,7 +130,10 @@ def _as_size(value: Value, lowered: Any, store: Store) -> Any:
     if lowered is not UNKNOWN:
         return lowered
     size = size_symbols.symbolic(value)
-    return UNKNOWN if size is None else equalities.size(size, store)
+    if size is None:
+        return UNKNOWN
+    observed_numbers.note(value, store)
+    return equalities.size(size, store)
 
 
 def learn_features(
@@ -238,6 +242,7 @@ def of_layer(
     key: str,
     positional_values: tuple[Value, ...],
     keyword_items: tuple[tuple[str, Value], ...],
+    store: Store,
 ) -> Arguments:
     """The arguments of a layer's constructor, with symbols for its unknown sizes."""
     signature = interpreter.context.rows[key].constructor
@@ -245,13 +250,17 @@ def of_layer(
     names = [parameter.name for parameter in takers[: len(positional_values)]]
     names += [""] * (len(positional_values) - len(names))
     by_position = tuple(
-        _of_layer(name, arg) for name, arg in zip(names, positional_values, strict=True)
+        _of_layer(name, arg, store) for name, arg in zip(names, positional_values, strict=True)
     )
-    return by_position, tuple((word, _of_layer(word, value)) for word, value in keyword_items)
+    by_keyword = tuple((word, _of_layer(word, value, store)) for word, value in keyword_items)
+    return by_position, by_keyword
 
 
-def _of_layer(name: str, value: Value) -> Value:
+def _of_layer(name: str, value: Value, store: Store) -> Value:
     if name not in _OF_LAYERS or not isinstance(value, Opaque):
         return value
     size = size_symbols.symbolic(value)
-    return value if size is None else sized(size)
+    if size is None:
+        return value
+    observed_numbers.note(value, store)
+    return sized(size)

@@ -8,10 +8,12 @@ import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import class_lookup, joins, meter
 from namecheck.interpreter.domain.addresses import ParameterTensor
+from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
@@ -20,6 +22,7 @@ from namecheck.interpreter.domain.values import (
     Alternative,
     BoundMethod,
     ClassValue,
+    Const,
     External,
     FunctionValue,
     Generator,
@@ -375,7 +378,10 @@ class EntryPoints:
     ) -> Value:
         """A value for a parameter, of the type in its annotation."""
         if parameter.annotation is None:
-            return Opaque(Parameter(self.interpreter.new_address(), parameter.arg))
+            unknown = Opaque(Parameter(self.interpreter.new_address(), parameter.arg))
+            if self.interpreter.context.evidence is Evidence.OBSERVED:
+                self._note_number(function, parameter, unknown, store)
+            return unknown
         declared = self.interpreter.declarations.parameter(function, parameter.arg, instance, store)
         if declared is not None:
             return declared
@@ -384,6 +390,18 @@ class EntryPoints:
             # Its name is that of a size, if it is used as one.
             return Opaque(Parameter(self.interpreter.new_address(), parameter.arg), made.kind)
         return made
+
+    def _note_number(
+        self, function: FunctionValue, parameter: ast.arg, unknown: Opaque, store: Store
+    ) -> None:
+        """Note that a parameter with a number as its default is a number."""
+        spec = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        by_position = positional[len(positional) - len(function.defaults) :]
+        defaults = dict(zip([each.arg for each in by_position], function.defaults, strict=True))
+        default = (defaults | dict(function.keyword_defaults)).get(parameter.arg)
+        if isinstance(default, Const) and type(default.value) in (int, float):
+            store.set(NumberTest(unknown.key), True)
 
     def _of_type(self, annotation: ast.expr, store: Store, frame: Frame) -> Value:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):

@@ -20,8 +20,13 @@ from namecheck.core.trees import add_children, children, nodes
 from namecheck.interpreter.domain import scopes
 from namecheck.operators.shipped import column
 
-SIZES: Final = frozenset({"shape", "size", "rearrange", "einsum", "reduce", "repeat"})
-"""The words that read the sizes of a tensor, or name its dims in a pattern."""
+SIZES: Final = frozenset(
+    {
+        "shape", "size", "rearrange", "einsum", "reduce", "repeat",
+        "check_shape", "assert_shape", "ensure_shape", "validate_shape", "KORNIA_CHECK_SHAPE",
+    }
+)  # fmt: skip
+"""The words that read or check the sizes of a tensor, or name its dims in a pattern."""
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 # Libraries whose arrays, images and frames have a shape.

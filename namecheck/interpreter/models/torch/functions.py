@@ -86,7 +86,7 @@ def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
     if interpreter.context.evidence is Evidence.OBSERVED:
         from namecheck.interpreter.models import observed_sizes  # only where asked for
 
-        args, words = observed_sizes.of_layer(interpreter, key, args, words)
+        args, words = observed_sizes.of_layer(interpreter, key, args, words, call.store)
     made = TorchModule(interpreter.new_address(), key, args, words, call.node)
     interpreter.torch_devices.on_layer(made, call)
     return made

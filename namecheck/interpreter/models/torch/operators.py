@@ -139,7 +139,7 @@ class TorchOperators:
 
         interpreter = self.interpreter
         every, node, store = operator_call.every, operator_call.node, operator_call.store
-        letters = observed_letters.of_call(operator_call.key, every)
+        letters = observed_letters.of_call(operator_call.key, every, interpreter.new_address())
         if letters is None:
             return self._run(operator_call)
         # A layer has the arguments of its constructor first.
@@ -206,8 +206,12 @@ class TorchOperators:
         row, store = operator_call.row, operator_call.store
         lowered_inputs = self._lowered(operator_call, store)
         if self._is_observed:
-            from namecheck.interpreter.models import observed_sizes  # only where asked for
+            from namecheck.interpreter.models import (
+                observed_numbers,  # only where asked for
+                observed_sizes,
+            )
 
+            observed_numbers.fill(row, args, lowered_inputs.args, store)
             observed_sizes.fill(operator_call.key, args, keyword_values, *lowered_inputs, store)
         if all(map(is_known, lowered_inputs.every)):
             return lowered_inputs, None, True

@@ -1,0 +1,117 @@
+"""Calls that check the shape of a tensor: ``check_shape(x, ["B", "C", "H", "W"])``.
+
+Many projects have a function of their own for that, or that of a library. The words of its list are
+names of dims, which no other call shares; a number, or a string of digits, is a size. A ``*`` at
+one end stands for any dims.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Final
+
+from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
+from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.sizes import Expression, symbol
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, with_tag
+from namecheck.interpreter.domain.values import Opaque, TensorValue
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+_CHECK: Final = r"(\w+_)?(check|assert|ensure|validate|CHECK)_(tensor_)?(shape|SHAPE)"
+_ANY: Final = "*"
+
+# A word, a size, or None for any dim.
+_Wanted = str | int | None
+
+
+def observe(interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame) -> None:
+    """Name the dims of a tensor whose shape a statement checks."""
+    if not isinstance(expression, ast.Call) or len(expression.args) < 2:
+        return
+    subject, list_node = expression.args[:2]
+    function = expression.func
+    word = str(getattr(function, "attr", None) or getattr(function, "id", ""))
+    if not isinstance(subject, (ast.Name, ast.Attribute)) or not re.fullmatch(_CHECK, word):
+        return
+    wanted_dims = _wanted_dims(list_node)
+    if wanted_dims is None:
+        return
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        value = interpreter.evaluate(subject, store, frame)
+    if isinstance(value, Opaque):
+        value = interpreter.torch.promote(value, store)
+    if not isinstance(value, TensorValue):
+        return
+    content = joins.held(value, store)
+    places = _places(content.tensor.dims, wanted_dims)
+    if places is None:
+        return
+    scope = interpreter.new_address()
+    named = [wanted for wanted in wanted_dims if wanted != _ANY]
+    dims, origins = places, dict(content.origins)
+    front = len(named) if wanted_dims[-1:] == [_ANY] or not dims.open else 0
+    for index, wanted in enumerate(named):
+        position = index if front else index - len(named)
+        dim = _named(dims[position], wanted, scope)
+        if isinstance(wanted, str) and dim != dims[position]:
+            origins.setdefault(wanted, interpreter.place(list_node, "checked here"))
+        dims = dims.replace(position, dim)
+    if dims != content.tensor.dims:
+        tags = with_tag(content.tags, OBSERVED_SCOPE, scope)
+        tensor = replace(content.tensor, dims=dims)
+        joins.write(value, store, replace(content, tensor=tensor, origins=origins, tags=tags))
+
+
+def _wanted_dims(list_node: ast.expr) -> list[_Wanted] | None:
+    """The words and sizes of a list; None where it has anything else."""
+    if not isinstance(list_node, (ast.List, ast.Tuple)):
+        return None
+    wanted_dims: list[_Wanted] = []
+    for node in list_node.elts:
+        content = node.value if isinstance(node, ast.Constant) else ...
+        if isinstance(content, str) and (content == _ANY or content.isidentifier()):
+            wanted_dims.append(content)
+        elif isinstance(content, str) and content.isdecimal():
+            wanted_dims.append(int(content))
+        elif content is None or type(content) is int:
+            wanted_dims.append(content)
+        elif isinstance(node, ast.JoinedStr) or content is ...:
+            wanted_dims.append(None)
+        else:
+            return None
+    if wanted_dims.count(_ANY) > 1 or _ANY in wanted_dims[1:-1]:
+        return None
+    return wanted_dims
+
+
+def _places(dims: Dims, wanted_dims: list[_Wanted]) -> Dims | None:
+    """The dims of a tensor with a place for each wanted; None where they do not fit."""
+    if _ANY not in wanted_dims:
+        return of_rank(dims, len(wanted_dims))
+    count = len(wanted_dims) - 1
+    if not dims.open:
+        return dims if count <= len(dims.prefix) else None
+    prefix, suffix = dims.prefix, dims.suffix
+    if wanted_dims[0] == _ANY:
+        suffix = (ANY_DIM,) * (count - len(suffix)) + suffix
+    else:
+        prefix += (ANY_DIM,) * (count - len(prefix))
+    return Dims(prefix, suffix, open=True)
+
+
+def _named(dim: Dim, wanted: _Wanted, scope: int) -> Dim:
+    """A dim with a word for its name, or with a size."""
+    if type(wanted) is int and dim.size is UNKNOWN:
+        return replace(dim, size=wanted)
+    if not isinstance(wanted, str) or not (dim.name is UNKNOWN or dim.name is None):
+        return dim
+    if isinstance(dim.size, Expression):
+        return dim
+    own = naming.of_unpacking(wanted, scope)
+    return replace(dim, name=Axis(own), size=symbol(own) if dim.size is UNKNOWN else dim.size)

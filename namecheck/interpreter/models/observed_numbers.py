@@ -1,0 +1,80 @@
+"""Unknown values that are numbers, since the code uses them as sizes: ``dim_head ** -0.5``.
+
+A parameter of a constructor may be anything. Where a layer, a view or a pattern takes it as a size,
+or its default is a number, it is a number, and so is what arithmetic makes of it: a tensor that is
+multiplied by that keeps its dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import SOME_NUMBERS
+from namecheck.interpreter.domain.cells import NumberTest
+from namecheck.interpreter.domain.provenance import (
+    Attribute,
+    Item,
+    Operation,
+    Parameter,
+    SizeOf,
+)
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
+from namecheck.operators.row import Operator
+from namecheck.rules.registry import traits_of
+
+_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow", "USub"})
+_DEEPEST: Final = 8
+
+
+def note(size_value: Value, store: Store) -> None:
+    """Note that what a size is computed from are numbers."""
+    if not isinstance(size_value, Opaque):
+        return
+    for leaf in _leaves(size_value.key, 0):
+        if store.fact(NumberTest, leaf) is None:
+            store.set(NumberTest(leaf), True)
+
+
+def _leaves(part: object, depth: int) -> list[Key]:
+    if not isinstance(part, Key) or depth > _DEEPEST:
+        return []
+    match part.provenance:
+        case Parameter() | Attribute() | Item():
+            return [part]
+        case Operation(name, operands) if name in _ARITHMETIC:
+            return [leaf for operand in operands for leaf in _leaves(operand, depth + 1)]
+    return []
+
+
+def fill(row: Operator | None, args: Sequence[Value], lowered: list[Any], store: Store) -> None:
+    """Replace the unknown numbers among the operands of a broadcast, in the lowered arguments."""
+    if (
+        row is None
+        or not any(arg is UNKNOWN for arg in lowered)
+        or traits_of(row.names).aligns != "broadcast"
+    ):
+        return
+    for index, value in enumerate(args):
+        if lowered[index] is not UNKNOWN or not isinstance(value, Opaque):
+            continue
+        if _is_number(value.key, store, 0):
+            lowered[index] = SOME_NUMBERS["float"]
+
+
+def _is_number(part: object, store: Store, depth: int) -> bool:
+    """Whether a value, given by its identity, is a number."""
+    if isinstance(part, Const):
+        return type(part.value) in (int, float)
+    if not isinstance(part, Key) or depth > _DEEPEST:
+        return False
+    match part.provenance:
+        case SizeOf():
+            return True
+        case Parameter() | Attribute() | Item():
+            return store.fact(NumberTest, part) is True
+        case Operation(name, operands) if name in _ARITHMETIC:
+            return all(_is_number(operand, store, depth + 1) for operand in operands)
+    return False
