@@ -284,6 +284,18 @@ def test_a_contradiction_that_may_be_none_is_not_informed() -> None:
     assert not found["torch.cat(parts, dim='N')"].informed
 
 
+def test_a_call_of_something_unknown_is_not_informed() -> None:
+    found = observed("""
+    import os
+    x = torch.zeros(2, 2, names=("H", "C"))
+    x, _ = x if os.environ.get("FLAG") else (x, x)
+    x.flatten(("H", "C"), "P")
+    """)
+    flattened = found['x.flatten(("H", "C"), "P")']
+    assert flattened.operator
+    assert not flattened.informed
+
+
 def test_a_call_without_a_value_passes_on_some_path() -> None:
     found = observed("""
     import os

@@ -237,8 +237,11 @@ class Calls:
         arguments in the same round of a loop.
         """
         values = (*call.args, *call.kwargs.values())
-        if has_failed(callee) and self.interpreter.context.recorder is not None:
-            self.interpreter.context.recorder.applied(call.node, informed=False, sized=False)
+        recorder = self.interpreter.context.recorder
+        if recorder is not None:
+            recorder.called_unknown(call.node)
+            if has_failed(callee):
+                recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
             args = tuple(identities.of(value, call.store) for value in values)
             identity = identities.of(callee, call.store)

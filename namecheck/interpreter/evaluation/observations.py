@@ -181,6 +181,11 @@ class Recorder:
         if self._keeps:
             self._applied.add(node)
 
+    def called_unknown(self, node: Node) -> None:
+        """Record a call of unknown code, which may be an operator on unknown names."""
+        record = self._record(node)
+        record.informed = record.sized = False
+
     def application(self, node: Node, application: Application) -> None:
         """Record the operands and the result of an operator."""
         if self._keeps:
