@@ -96,11 +96,15 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
     if _misreads_batch(interpreter, reading, content, dims, store, frame):
         return []
     scope = _scope(interpreter, content, frame) or interpreter.new_address()
+    resized = interpreter.new_address()
     origins = dict(content.origins)
     subject = ast.unparse(reading.subject)
     bound: Bound = []
     for position, target in reading.variables:
-        dim = _observed(dims[position], target.id, scope)
+        if _is_resized(dims[position]) and target.id.isidentifier() and target.id.strip("_"):
+            dim = _observed(ANY_DIM, target.id, resized)
+        else:
+            dim = _observed(dims[position], target.id, scope)
         if dim != dims[position]:
             dims = dims.replace(position, dim)
             message = f"{subject}.shape[{position}], read here"
@@ -179,6 +183,16 @@ def _scope(interpreter: Interpreter, tensor_content: Held, frame: Frame) -> int 
             if place is not None and is_within(place, frame, interpreter.source):
                 return scope
     return None
+
+
+def _is_resized(dim: Dim) -> bool:
+    """Whether a dim is called after an observed axis, but its size is unknown: a padded one is.
+
+    Whoever reads the size again has a word for the new one.
+    """
+    if dim.size is not UNKNOWN or not isinstance(dim.name, Axis):
+        return False
+    return all(map(naming.is_observed, dim.name.factors))
 
 
 def _observed(dim: Dim, word: str, scope: int) -> Dim:
