@@ -20,6 +20,7 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.scopes import COMPREHENSIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -181,6 +182,8 @@ def _contradicted(
         origin = tensor_content.origins.get(letter)
         if origin is None or not is_within(origin, frame, interpreter.source):
             continue
+        if _is_older(dims.prefix[place], frame):
+            continue  # a caller named it: the origin is that of a result computed here
         standing = words[position] or naming.word(dims[position].name)
         wanted = f" = '{standing}'" if standing else f" has the size of dim {position}"
         return Contradiction(
@@ -191,6 +194,14 @@ def _contradicted(
             help="Write the letters in the order of the dims.",
         )
     return None
+
+
+def _is_older(dim: Dim, frame: Frame) -> bool:
+    """Whether an axis was named before the function that is running was called."""
+    while isinstance(frame.environment.scope, COMPREHENSIONS) and frame.caller is not None:
+        frame = frame.caller
+    scopes = naming.scopes(dim.name.name) if isinstance(dim.name, Axis) else ()
+    return any(scope < frame.environment.number for scope in scopes)
 
 
 def _word(dim: Dim) -> str | None:
