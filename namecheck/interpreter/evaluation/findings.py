@@ -75,6 +75,12 @@ class Findings:
             if key[:2] == (filename, span):
                 self._remove(key)
 
+    def drop_code(self, count: int, code: str) -> None:
+        """Remove the findings of a code that came after the first `count` ones."""
+        for key in list(self.entries)[count:]:
+            if self.entries[key].code == code:
+                self._remove(key)
+
     def drop_observed(self, count: int) -> None:
         """Remove those after the first `count` ones that only the names of the code itself tell."""
         for key in list(self.entries)[count:]:

@@ -48,6 +48,8 @@ _NUMBERS: Final = ("int", "float", "str", "bool")
 _SUBCLASSES: Final = 3
 _LISTS: Final = frozenset({"list", "List"})
 _TUPLES: Final = frozenset({"tuple", "Tuple"})
+# A default of -1 stands for a size that every caller gives.
+_NEGATIVE_SIZE: Final = "NC209"
 
 
 class EntryPoints:
@@ -82,12 +84,16 @@ class EntryPoints:
             ground = self._with_instance(function, cls, store, frame)
             for defaults in (False, True) if function.defaults else (False,):
                 layer = ground.fork()
+                findings = self.interpreter.findings
+                count = len(findings.entries)
                 with (
                     self.interpreter.context.ledger.forgetting_attributes(),
                     contextlib.suppress(PathEnds),
                 ):
                     arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
                     self._call(function, arguments, layer, frame)
+                if defaults:
+                    findings.drop_code(count, _NEGATIVE_SIZE)
 
     def _briefly(self, function: FunctionValue, store: Store, frame: Frame) -> None:
         """Call a function once; a method on the instance that all methods of its class share."""
