@@ -8,6 +8,8 @@ from typing import Final
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.cells import CandidatesOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
+from namecheck.interpreter.domain.provenance import SizeOf
+from namecheck.interpreter.domain.size_symbols import symbolic
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     ClassValue,
@@ -50,7 +52,9 @@ class _Comparison:
         if isinstance(left, Const) and isinstance(right, Const):
             return bool(left.value == right.value)
         if isinstance(left, Opaque) or isinstance(right, Opaque):
-            return True if left == right else excluded(left, right, store)
+            if left == right or _are_one_size(left, right):
+                return True
+            return excluded(left, right, store)
         items = [_content(value, store) for value in (left, right)]
         if items[0] is not None and items[1] is not None:
             if type(left) is not type(right) or len(items[0]) != len(items[1]):
@@ -82,6 +86,18 @@ class _Comparison:
             answer = False if False in answers else None if None in answers else True
             self._answers[key] = left, right, answer
         return self._answers[key][2]
+
+
+def _are_one_size(left: Value, right: Value) -> bool:
+    """Whether a size of a tensor is, as an expression of other sizes, another value."""
+    if not _is_size(left) and not _is_size(right):
+        return False
+    size = symbolic(left)
+    return size is not None and size == symbolic(right)
+
+
+def _is_size(value: Value) -> bool:
+    return isinstance(value, Opaque) and isinstance(value.key.provenance, SizeOf)
 
 
 def _is_only_itself(value: Instance, store: Store) -> bool:

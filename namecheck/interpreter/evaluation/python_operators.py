@@ -371,11 +371,15 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
 
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
     answer = comparisons.equal(left, right, store)
-    if answer is True and isinstance(left, Opaque) and left.kind is None:
-        answer = None  # it may be a tensor, which compares element by element
+    if answer is True and _may_be_tensor(left) and _may_be_tensor(right):
+        answer = None  # they compare element by element
     if answer is None:
         return _tested(equality(left, right, store), name == "Eq")
     return TRUE if answer is (name == "Eq") else FALSE
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return isinstance(value, Opaque) and value.kind is None
 
 
 def equality(left: Value, right: Value, store: Store) -> Key:
