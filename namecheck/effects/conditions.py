@@ -41,7 +41,8 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Check a cell that is a condition; raises `WordError`."""
     condition = read_condition(text)
     check(condition)
-    check_parameters((name for word in condition.words for name in word.arguments), parameters)
+    for word in condition.words:
+        check_parameters(word.arguments or (word.name,), parameters)
 
 
 def answer(condition: Condition, arguments: Mapping[str, Any]) -> Answer:

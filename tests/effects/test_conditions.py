@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from namecheck.effects.words import Condition, WordError, read_subject
 
 MATRIX = Tensor(Dims.of("N", "C", sizes=(2, 3)))
 VECTOR = Tensor(Dims.of("N", sizes=(2,)))
+EMPTY = Tensor(Dims.of("N", None, sizes=(UNKNOWN, 0)))
 BARE = Tensor(Dims.of(None, None, sizes=(2, 3)))
 
 
@@ -49,6 +51,8 @@ def read(text: str) -> Condition:
         ("numel(other) = 2", {"other": VECTOR}, {"other": BARE}),
         ("numel(size) != 1", {"size": (1, 2)}, {"size": (1, 1)}),
         ("count(others) > 1", {"others": (BARE, BARE)}, {"others": (BARE,)}),
+        ("numel(other) = 0", {"other": EMPTY}, {"other": BARE}),
+        ("is_meta(other)", {"other": replace(BARE, device="meta")}, {"other": BARE}),
         ("is_tensor(other)", {"other": BARE}, {"other": 2}),
     ],
 )
