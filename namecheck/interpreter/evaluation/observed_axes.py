@@ -365,7 +365,7 @@ def _is_tensor(
     """Whether an unknown value of which all sizes are read can only be a tensor."""
     if may_promote(interpreter, opaque, store, frame):
         return True
-    return isinstance(expression, ast.Name) and _used_as_tensor(
+    return isinstance(expression, ast.Name) and is_used_as_tensor(
         expression.id, frame.environment.scope
     )
 
@@ -375,7 +375,7 @@ def may_promote(interpreter: Interpreter, opaque: Opaque, store: Store, frame: F
     return narrowing.is_tensor(opaque, store) or not _has_arrays(interpreter, frame)
 
 
-def _used_as_tensor(word: str, definition: ast.AST) -> bool:
+def is_used_as_tensor(word: str, definition: ast.AST) -> bool:
     """Whether a function uses its parameter as only a tensor can be used."""
     used = False
     for node in nodes(definition):

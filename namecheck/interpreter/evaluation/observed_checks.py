@@ -20,6 +20,7 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, with_tag
 from namecheck.interpreter.domain.values import Opaque, TensorValue
+from namecheck.interpreter.evaluation import narrowing, observed_axes
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -44,7 +45,7 @@ def observe(interpreter: Interpreter, expression: ast.expr, store: Store, frame:
         return
     with interpreter.findings.silenced(), interpreter.progress.unaffected():
         value = interpreter.evaluate(subject, store, frame)
-    if isinstance(value, Opaque):
+    if isinstance(value, Opaque) and _is_tensor(value, subject, store, frame):
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
         return
@@ -68,6 +69,16 @@ def observe(interpreter: Interpreter, expression: ast.expr, store: Store, frame:
         joins.write(value, store, replace(content, tensor=tensor, origins=origins, tags=tags))
 
 
+def _is_tensor(opaque: Opaque, expression: ast.expr, store: Store, frame: Frame) -> bool:
+    """Whether an unknown value is certainly a tensor: others check the shape of a shape."""
+    if narrowing.is_tensor(opaque, store):
+        return True
+    scope = frame.environment.scope
+    return isinstance(expression, ast.Name) and observed_axes.is_used_as_tensor(
+        expression.id, scope
+    )
+
+
 def _wanted_dims(list_node: ast.expr) -> list[_Wanted] | None:
     """The words and sizes of a list; None where it has anything else."""
     if not isinstance(list_node, (ast.List, ast.Tuple)):
@@ -81,7 +92,7 @@ def _wanted_dims(list_node: ast.expr) -> list[_Wanted] | None:
             wanted_dims.append(int(content))
         elif content is None or type(content) is int:
             wanted_dims.append(content)
-        elif isinstance(node, ast.JoinedStr) or content is ...:
+        elif content is ... and not isinstance(node, ast.Starred):
             wanted_dims.append(None)
         else:
             return None
