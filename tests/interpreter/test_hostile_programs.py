@@ -114,6 +114,20 @@ def f0(a, b, c, d, e):
 """
 
 
+# Of a campaign, likewise: the base of a class may be a function.
+NO_CLASS = """
+class Node(lambda x: x.relu(), A):
+    def __init__(self, v):
+        self.v = v
+def f(u):
+    u(Node(A))
+"""
+
+
+def test_the_base_of_a_class_may_be_a_function() -> None:
+    assert fuzz.fault(f"import torch\nA = torch.zeros(2, 3)\n{NO_CLASS}") == ""
+
+
 def test_a_picked_list_is_read_under_other_layers() -> None:
     assert fuzz.fault(CAUGHT_UP) == ""
 

@@ -175,7 +175,7 @@ class Havoc:
         """Make the attributes unknown that the methods of an instance set, or other functions."""
         self.containers([joins.opened(value, store)], store)
         for cls in class_lookup.mro(value.cls):
-            node = getattr(cls, "node", None)
+            node = cls.node if isinstance(cls, ClassValue) else None
             if node is None:
                 continue
             if node not in self._written:
