@@ -217,6 +217,8 @@ def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
 def rejoin(store: Store, joined_layers: Sequence[Store]) -> None:
     """Write the merge of some layers to the store below them, without their path facts."""
     over = [layer if layer is not store else store.fork() for layer in joined_layers]
+    if len(over) > _MERGED_AT_ONCE:
+        over = [merged(store, over)]
     changes = merge(store, over)
     store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
 
