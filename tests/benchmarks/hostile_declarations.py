@@ -56,3 +56,25 @@ def writes_to_one_of_many(size: int) -> str:
     lists = ", ".join(f"[{', '.join(['A'] * (number % 7))}]" for number in range(100))
     writes = ["    y = x[v]", "    y.extend(x)", "    y.append(u)"] * size
     return _joined(["def f(u, v):", f"    x = [{lists}]", *writes, "    return x"])
+
+
+def long_dict(size: int) -> str:
+    """A dict of many entries, each of which is read and deleted."""
+    keys = range(size)
+    entries = ", ".join(f"'k{key}': A" for key in keys)
+    lines = [line for key in keys for line in (f"d['k{key}']", f"del d['k{key}']")]
+    return _joined([f"d = {{{entries}}}", *lines])
+
+
+def long_list(size: int) -> str:
+    """A list of many items, each of which is written."""
+    items = ", ".join(["A"] * size)
+    return _joined([f"x = [{items}]", *[f"x[{index}] = None" for index in range(size)]])
+
+
+def either_of_many(size: int) -> str:
+    """A pattern of many alternatives."""
+    pattern = " | ".join(map(str, range(size)))
+    return _joined(
+        ["def f(u):", "    match u:", f"        case {pattern}:", "            return A"]
+    )

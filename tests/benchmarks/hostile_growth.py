@@ -415,7 +415,7 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
         hostile_declarations.records_of_many_fields,
         (100, 200, 400, 800),
     ),
-    "a module of many submodules": (hostile_declarations.submodules, (400, 800, 1_600, 3_200)),
+    "a module of many submodules": (hostile_declarations.submodules, (800, 1_600, 2_400, 3_200)),
     "annotated functions": (hostile_declarations.annotated_functions, (250, 500, 1_000, 2_000)),
 }
 """Programs whose cost is at most proportional to their size."""
@@ -455,6 +455,8 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         writes_to_what_was_picked: (5, 10, 20, 40),
         lists_of_other_lengths: (5, 10, 20, 40),
         long_annotations: (100, 200, 400, 800),
+        hostile_declarations.long_dict: (100, 200, 400, 2_000),
+        hostile_declarations.long_list: (250, 500, 1_000, 20_000),
         hostile_declarations.deep_inheritance: (50, 100, 200, 800),
         hostile_declarations.writes_to_one_of_many: (1, 2, 4, 32),
     }

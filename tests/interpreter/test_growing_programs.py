@@ -16,6 +16,7 @@ from namecheck.interpreter.workspace import analysis
 from namecheck.project.file_check import Checker
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments, suppress
+from tests.benchmarks import hostile_declarations
 from tests.benchmarks.hostile import HEAD, TAIL
 from tests.benchmarks.hostile_growth import GIVEN_UP, LINEAR, PROGRAMS
 from tests.interpreting import parsed
@@ -100,6 +101,7 @@ _CALLS_OF_A_STEP: Final = 60
     "name",
     [
         "A chain of classes, each of which calls super()",
+        "A dict of many entries, each of which is read and deleted",
         "A class that is derived from the one before, and so on, each of which is looked through",
         "A file full of einsum and einops patterns",
         "One of many lists, of which it is unknown which, that is written many times",
@@ -152,6 +154,14 @@ def test_a_long_table_of_constants_costs_little(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(meter, "_PART", 60_000)
     source = parsed(f"{HEAD}TABLE = [{'1, ' * 20_000}]{TAIL}")
     assert [finding.code for finding in analysis.check(source).findings] == ["NC103"]
+
+
+def test_a_pattern_of_many_alternatives() -> None:
+    source = parsed(f"{HEAD}{hostile_declarations.either_of_many(12_000)}{TAIL}")
+    begin = time.process_time()
+    assert [finding.code for finding in analysis.check(source).findings] == ["NC103"]
+    # Where each alternative is joined with all those before it, half a minute.
+    assert time.process_time() - begin < 8
 
 
 def test_suppressions_are_matched_with_findings_by_line() -> None:

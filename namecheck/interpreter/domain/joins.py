@@ -45,6 +45,10 @@ _INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
 # How deep containers in containers are joined.
 _DEEPEST: Final = 64
+MOST_ITEMS: Final = 1 << 13
+"""Items of a list or tuple that the program makes of others; a literal may have more."""
+MOST_ENTRIES: Final = 1 << 10
+"""Entries of a dict that the program adds to; a literal may have more."""
 # Of how many facts an alternative is known to depend on.
 _MOST_FACTS: Final = 32
 
@@ -64,6 +68,8 @@ def items(list_value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
 def entries(dict_value: DictValue, store: Store) -> Entries:
     """The current entries of a dict."""
     dict_entries: Entries = _content(dict_value, store)
+    length = len(dict_entries.items)
+    store.ledger.meter.spent += length >> 5 if length <= MOST_ENTRIES else length >> 3
     return dict_entries
 
 
@@ -133,6 +139,7 @@ def write(mutable: Mutable, store: Store, content: Any) -> None:
     content or its own.
     """
     number = store.ledger.new()
+    store.ledger.meter.spent += _steps_of_write(content)
     if isinstance(mutable.address, Picked):
         joiner = Joiner(store, store)
         origins = [origin for origin in mutable.address.origins if type(origin) is type(mutable)]
@@ -141,6 +148,15 @@ def write(mutable: Mutable, store: Store, content: Any) -> None:
         for origin, joined in zip(origins, either, strict=True):
             store.mutate(origin.address, origin.initial, joined, number)
     store.mutate(mutable.address, mutable.initial, content, number)
+
+
+def _steps_of_write(content: Any) -> int:
+    """The steps of one more copy of the items of a list, or of the entries of a dict."""
+    if isinstance(content, Entries):
+        length = len(content.items)
+        return length >> 5 if length <= MOST_ENTRIES else length >> 2
+    length = len(content) if isinstance(content, tuple) else 0
+    return length >> 7 if length <= MOST_ITEMS else length >> 3
 
 
 def either(choices: Sequence[Value], store: Store) -> Value:

@@ -33,10 +33,6 @@ from namecheck.interpreter.domain.values import (
 
 LONGEST_TEXT: Final = 1 << 16
 """Characters of a string that the program makes of others."""
-MOST_ITEMS: Final = 1 << 13
-"""Items of a list or tuple that the program makes of others."""
-MOST_ENTRIES: Final = 1 << 10
-"""Entries of a dict that the program adds to."""
 _MOST_NESTED: Final = 1 << 10
 _DEEPEST: Final = 64
 LARGEST_KEY: Final = 512
@@ -83,7 +79,7 @@ def chained(sequences: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value
 
 def gathered(elements: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
     """These items; where they are very many, a cover for each of them."""
-    if len(elements) <= MOST_ITEMS:
+    if len(elements) <= joins.MOST_ITEMS:
         return tuple(elements)
     store.ledger.reach("items of a sequence")
     return Repeated(joins.either(elements, store))
@@ -91,11 +87,26 @@ def gathered(elements: Sequence[Value], store: Store) -> tuple[Value, ...] | Rep
 
 def entries(value_of_key: dict[Value, Value], rest: Value | None, store: Store) -> Entries:
     """The entries of a dict that the program adds to; only their values where they are many."""
-    if len(value_of_key) <= MOST_ENTRIES:
+    if len(value_of_key) <= joins.MOST_ENTRIES:
         return Entries(tuple(value_of_key.items()), rest)
     store.ledger.reach("entries of a dict")
     values = [*value_of_key.values(), *(() if rest is None else (rest,))]
     return Entries((), joins.either(values, store))
+
+
+def with_entry(dict_entries: Entries, index: Value, value: Value, store: Store) -> Entries:
+    """The entries of a dict with one more, or with another value of one.
+
+    The pairs of the others are the same objects, as each content of a dict may be kept.
+    """
+    value_of_key = dict(dict_entries.items)
+    if len(value_of_key) == len(dict_entries.items) < joins.MOST_ENTRIES:
+        if index not in value_of_key:
+            return Entries((*dict_entries.items, (index, value)), dict_entries.rest)
+        pairs = list(dict_entries.items)
+        pairs[[*value_of_key].index(index)] = index, value
+        return Entries(tuple(pairs), dict_entries.rest)
+    return entries({**value_of_key, index: value}, dict_entries.rest, store)
 
 
 def shortened(opaque: Opaque, store: Store) -> Opaque:

@@ -216,9 +216,7 @@ class Items:
     def _write_entry(self, dict_value: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(dict_value, store)
         if isinstance(index, (Const, TupleValue)):
-            items = dict(content.items)
-            items[index] = value
-            joins.write(dict_value, store, limits.entries(items, content.rest, store))
+            joins.write(dict_value, store, limits.with_entry(content, index, value, store))
             return
         join = joins.Joiner(store, store).value
         items = {key: join(entry, value) for key, entry in content.items}
