@@ -19,10 +19,9 @@ from namecheck.core.dims import (
     of_rank,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, words
-from namecheck.core.size_words import are_swapped, has_words
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
-from namecheck.rules.broadcasting import broadcast, unify
+from namecheck.rules.broadcasting import are_swapped, broadcast, has_words, unify
 from namecheck.rules.dim_map import Made, same_shape, show_sizes
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import inserted

@@ -21,10 +21,9 @@ from namecheck.core.dims import (
     product,
 )
 from namecheck.core.names import Answer, Axis, Contradiction, Name
-from namecheck.core.size_words import are_swapped
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
-from namecheck.rules.broadcasting import broadcast, is_misplaced, unify, unify_dim
+from namecheck.rules.broadcasting import are_swapped, broadcast, is_misplaced, unify, unify_dim
 from namecheck.rules.registry import rule
 
 

@@ -18,11 +18,10 @@ from namecheck.core.dims import (
     of_rank,
 )
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
-from namecheck.core.size_words import are_swapped, are_turned
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import Tensors
-from namecheck.rules.broadcasting import broadcast, diagonal_dim, unify_dim
+from namecheck.rules.broadcasting import are_swapped, are_turned, broadcast, diagonal_dim, unify_dim
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
