@@ -336,7 +336,7 @@ class Joiner:
         """The least upper bound of all: constants at once, and tuples item by item."""
         if len(choices) == 1:
             return choices[0]
-        self.left.ledger.meter.spend(len(choices))
+        self.left.ledger.meter.spend(len(choices) + (EXPRESSION >> 1))
         by_sort: dict[Hashable, list[Value]] = {}
         for number, choice in enumerate(choices):
             by_sort.setdefault(_sort(choice, number), []).append(choice)
