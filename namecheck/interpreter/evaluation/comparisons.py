@@ -9,7 +9,6 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.cells import CandidatesOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import SizeOf
-from namecheck.interpreter.domain.size_symbols import symbolic
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     ClassValue,
@@ -92,6 +91,8 @@ def _are_one_size(left: Value, right: Value) -> bool:
     """Whether a size of a tensor is, as an expression of other sizes, another value."""
     if not _is_size(left) and not _is_size(right):
         return False
+    from namecheck.interpreter.domain.size_symbols import symbolic  # few files compare sizes
+
     size = symbolic(left)
     return size is not None and size == symbolic(right)
 
