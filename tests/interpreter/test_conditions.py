@@ -299,3 +299,13 @@ def test_either_branch_of_a_version_may_be_for_another_torch(test: str, use: str
     )
     x = "x = torch.zeros(2, 3, names=('N', 'C'))\n"
     check(f"{imports}{x}{use.replace('TEST', test)}\nx.mean('N')\nx.mean('Q')  # BUG")
+
+
+@pytest.mark.parametrize("test", ["300 in b'a'", "-1 not in b'a'", "'a' in b'a'", "1 in 'a'"])
+def test_a_test_that_python_refuses_is_open(test: str) -> None:
+    check(f"""
+    x = torch.zeros(2, names=('N',))
+    if {test}:
+        x.sum('K')  # BUG
+    x.sum('T')  # BUG
+    """)

@@ -452,7 +452,7 @@ def _contains(
     if isinstance(container, Const) and isinstance(item, Const):
         try:
             return bool(item.value in container.value)
-        except TypeError:
+        except (TypeError, ValueError):  # `300 in b"a"`
             return None
     if isinstance(container, Instance):
         method = class_lookup.method(container, "__contains__", store)
