@@ -71,7 +71,8 @@ def mutated(rng: random.Random, text: str) -> str:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             inner = ast.get_source_segment(text, node.func.value)
             if inner and inner not in ("torch", "F", "nn", "os.environ", "super()"):
-                changes.append((node, inner))
+                is_bare = isinstance(node.func.value, ast.NamedExpr)  # the text has no parentheses
+                changes.append((node, f"({inner})" if is_bare else inner))
     if not changes:
         return text
     node, replacement = rng.choice(changes)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import random
 from collections import Counter
 
 from namecheck.compare.join import Verdict
 from namecheck.runtime import runtime
 from tests.compare_random import compared, of_taken_branches
+from tests.programs_generator import mutated
 
 SEED = os.environ.get("NAMECHECK_SEED", "0")
 COUNT = 60
@@ -41,3 +44,9 @@ def test_a_branch_on_a_size_that_no_run_takes_ends_the_program() -> None:
     with runtime("error"):
         assert "raise SystemExit\nz.sum" in of_taken_branches(sizes, [()])
         assert "SystemExit" not in of_taken_branches(program.format(names), [()])
+
+
+def test_a_mistake_leaves_a_program_that_can_be_parsed() -> None:
+    text = "x = torch.ones(2)\ny = [z for _ in (x, x) if (z := x.sum()).item() >= 0]\n"
+    for seed in range(50):
+        ast.parse(mutated(random.Random(seed), text))
