@@ -127,6 +127,7 @@ class Expressions:
             facts = tuple(dict.fromkeys(f for choice in combination for f in choice.facts))
             if len(dict(facts)) < len(facts) or not store.allows(facts):
                 continue
+            self._meter.spent += EXPRESSION
             layer = store.assume(facts)
             try:
                 result = apply(layer, [choice.value for choice in combination])

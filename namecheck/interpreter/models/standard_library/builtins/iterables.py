@@ -7,6 +7,7 @@ from typing import Any
 
 from namecheck.interpreter.domain import class_lookup, identities, joins
 from namecheck.interpreter.domain.cells import EnumerateIndex
+from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -215,6 +216,7 @@ def sum_(interpreter: Interpreter, call: Call) -> Value:
     total = call.argument(1, "start", Const(0))
     addends = (content.each, content.each) if isinstance(content, Repeated) else content
     for addend in addends:
+        call.store.ledger.meter.spend(EXPRESSION)
         total = interpreter.spread(call.store, [total, addend], plus)
     if isinstance(content, Repeated) and not isinstance(total, TensorValue):
         return interpreter.fresh("sum")
