@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Final, NoReturn
 
 from namecheck.core.dataclasses import dataclass, field
@@ -71,22 +72,29 @@ class Findings:
 
     def drop(self, count: int, filename: str, span: Span) -> None:
         """Remove the findings at a place that came after the first `count` ones."""
-        for key in list(self.entries)[count:]:
+        for key in self._since(count):
             if key[:2] == (filename, span):
                 self._remove(key)
 
     def drop_code(self, count: int, code: str) -> None:
         """Remove the findings of a code that came after the first `count` ones."""
-        for key in list(self.entries)[count:]:
+        for key in self._since(count):
             if self.entries[key].code == code:
                 self._remove(key)
 
     def drop_observed(self, count: int) -> None:
         """Remove those after the first `count` ones that only the names of the code itself tell."""
-        for key in list(self.entries)[count:]:
+        for key in self._since(count):
             sites = self.judged.failed.get(key)
             if sites is not None and all(environment for environment, _ in sites):
                 self._remove(key)
+
+    def _since(self, count: int) -> list[Key]:
+        """The keys of the entries after the first `count` ones, the last one first.
+
+        The cost is that of these alone: of many entry points each asks for the few of its own.
+        """
+        return list(islice(reversed(self.entries), len(self.entries) - count))
 
     def _remove(self, key: Key) -> None:
         del self.entries[key]
