@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
@@ -28,7 +28,18 @@ class Attempt:
     inputs: tuple[object, ...]
     values: Sequence[Value] = ()
 
-    def have_other_words(self, successful: Attempt) -> bool:
+    def is_mixed_of(self, accepted_attempts: Sequence[Attempt]) -> bool:
+        """Whether each operand has been accepted, together with others."""
+        return all(
+            any(operand == others.inputs[index] for others in accepted_attempts)
+            for index, operand in enumerate(self.inputs)
+        )
+
+    def has_other_words(self, accepted_attempts: Sequence[Attempt]) -> bool:
+        """Whether operands that were accepted differ from these in the words of axes alone."""
+        return any(map(self._differs_in_words, accepted_attempts))
+
+    def _differs_in_words(self, successful: Attempt) -> bool:
         """Whether tensors have axes of other words than successful ones, beside an equal tensor.
 
         One and the same tensor has the same words on every path, but for sizes that are compared.
@@ -117,30 +128,24 @@ class Judged:
         A flag may choose a rank in one class and an equation in another: in the same run of a
         scope one combination fails and another does not, and no operand fails with all others.
         """
-        refusals = self.refused.get(key, [])
-        return bool(refusals) and all(
-            site in self.passed
-            and all(
-                any(operand == others.inputs[index] for others in self._accepted(site[1], attempt))
-                for index, operand in enumerate(attempt.inputs)
-            )
-            for site, attempt in refusals
-        )
+        return self._each_refused(key, Attempt.is_mixed_of)
 
     def is_of_other_words(self, key: Key) -> bool:
         """Whether, on another path of each run, the operands have other words there, which fit.
 
         A branch that chooses between tensors of two words may mean that these are one dimension.
         """
+        return self._each_refused(key, Attempt.has_other_words)
+
+    def _each_refused(self, key: Key, holds: Callable[[Attempt, Sequence[Attempt]], bool]) -> bool:
+        """Whether this holds for all operands of a finding, with those accepted in the same run."""
         refusals = self.refused.get(key, [])
         return bool(refusals) and all(
-            site in self.passed
-            and any(map(attempt.have_other_words, self._accepted(site[1], attempt)))
+            site in self.passed and holds(attempt, self._accepted(site[1], attempt))
             for site, attempt in refusals
         )
 
-    def _accepted(self, node: ast.AST, attempt: Attempt) -> Iterator[Attempt]:
+    def _accepted(self, node: ast.AST, attempt: Attempt) -> list[Attempt]:
         """The operands of the applications at a node that nothing contradicts, if as many."""
-        for _, others in self.accepted.get(node, {}).values():
-            if len(others.inputs) == len(attempt.inputs):
-                yield others
+        applications = self.accepted.get(node, {}).values()
+        return [others for _, others in applications if len(others.inputs) == len(attempt.inputs)]
