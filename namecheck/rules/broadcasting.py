@@ -328,9 +328,10 @@ _PAIRS: Final = (frozenset("ijk"), frozenset("xy"), frozenset("hw"))
 
 def are_turned(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     """Whether both tensors have the words of both dims, which are two words."""
-    one, other = _word_of_size(a), _word_of_size(b)
-    if one is None or other is None or _may_be_equal(one, other):
+    words = _different_words(a, b)
+    if words is None:
         return False
+    one, other = words
     return other in map(_word_of_size, of_a.known) and one in map(_word_of_size, of_b.known)
 
 
@@ -339,10 +340,19 @@ def _are_crossed(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
 
     A word that it has from another tensor may well be a second word for the same dim.
     """
+    words = _different_words(a, b)
+    if words is None:
+        return False
+    one, other = words
+    return _has_sibling(a, other, of_a) or _has_sibling(b, one, of_b)
+
+
+def _different_words(a: Dim, b: Dim) -> tuple[str, str] | None:
+    """The words of two dims; None where one has none, or where they may be one dimension."""
     one, other = _word_of_size(a), _word_of_size(b)
     if one is None or other is None or _may_be_equal(one, other):
-        return False
-    return _has_sibling(a, other, of_a) or _has_sibling(b, one, of_b)
+        return None
+    return one, other
 
 
 def _may_be_equal(one_word: str, other_word: str) -> bool:

@@ -197,11 +197,17 @@ class EarlyExits:
                 paths.append((store, value) if exit_ == "return" else store)
 
 
+def outside_comprehensions(frame: Frame) -> Frame:
+    """The frame of the function, class or module in which the comprehensions of a frame stand."""
+    while isinstance(frame.environment.scope, COMPREHENSIONS) and frame.caller is not None:
+        frame = frame.caller
+    return frame
+
+
 def is_within(place: Place, frame: Frame, source: Source) -> bool:
     """Whether a place is in the scope that is running; at the top level every place is."""
+    frame = outside_comprehensions(frame)
     scope = frame.environment.scope
-    if isinstance(scope, COMPREHENSIONS) and frame.caller is not None:
-        return is_within(place, frame.caller, source)
     if not isinstance(scope, FUNCTIONS):
         return frame.caller is None
     span = source.span(scope)

@@ -269,7 +269,7 @@ def _misreads_batch(
         for position, target in reading.variables
         if target.id.strip("_") and not dims.open
     }
-    named = {index: _whole_word(dim) for index, dim in enumerate(dims.prefix)}
+    named = {index: whole_word(dim) for index, dim in enumerate(dims.prefix)}
     for index, word in words.items():
         if _plain(word) != "b":
             continue
@@ -295,7 +295,7 @@ def _misreads_batch(
     return False
 
 
-def _whole_word(dim: Dim) -> str | None:
+def whole_word(dim: Dim) -> str | None:
     """The word of a dim that is one observed axis."""
     name = dim.name
     if not isinstance(name, Axis) or not naming.is_observed(name.name):

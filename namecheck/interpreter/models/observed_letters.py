@@ -20,7 +20,6 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.scopes import COMPREHENSIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -30,7 +29,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation import observed_axes
-from namecheck.interpreter.evaluation.frames import Frame, is_within
+from namecheck.interpreter.evaluation.frames import Frame, is_within, outside_comprehensions
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.rules import patterns
 
@@ -170,7 +169,7 @@ def _contradicted(
     interpreter: Interpreter, dims: Dims, term: Term, tensor_content: Held, frame: Frame
 ) -> Contradiction | None:
     """Whether a letter stands where another dim of the tensor is, which the function calls so."""
-    words = [_word(dim) for dim in dims.prefix]
+    words = [observed_axes.whole_word(dim) for dim in dims.prefix]
     single = [letters[0] if len(letters) == 1 else None for letters in term]
     for position, letter in enumerate(single):
         if letter is None or words.count(letter) != 1 or single.count(letter) != 1:
@@ -198,14 +197,6 @@ def _contradicted(
 
 def _is_older(dim: Dim, frame: Frame) -> bool:
     """Whether an axis was named before the function that is running was called."""
-    while isinstance(frame.environment.scope, COMPREHENSIONS) and frame.caller is not None:
-        frame = frame.caller
     scopes = naming.scopes(dim.name.name) if isinstance(dim.name, Axis) else ()
-    return any(scope < frame.environment.number for scope in scopes)
-
-
-def _word(dim: Dim) -> str | None:
-    """The word of an observed axis."""
-    if not isinstance(dim.name, Axis) or not naming.is_observed(dim.name.name):
-        return None
-    return naming.word(dim.name) if len(dim.name.factors) == 1 else None
+    number = outside_comprehensions(frame).environment.number
+    return any(scope < number for scope in scopes)
