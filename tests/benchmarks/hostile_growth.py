@@ -406,7 +406,7 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "a chain of derived classes": (hostile_calls.inheritance, (15, 30, 60, 120)),
     "a tree of derived classes": (hostile_more.many_classes, (100, 200, 400, 800)),
     "a match of many cases": (cases, (200, 400, 800, 1_600)),
-    "one operation of many operands": (operands, (150, 300, 600, 1200)),
+    "one operation of many operands": (operands, (75, 150, 300, 600)),
     "many handlers of one block": (many_handlers, (75, 150, 300, 600)),
     "refused calls of one scope": (refused_calls, (100, 200, 400, 800)),
     "an argument of many dims": (dims_of_one_argument, (500, 1_000, 2_000, 4_000)),

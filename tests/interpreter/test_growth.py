@@ -90,7 +90,7 @@ HOLDING_THEMSELVES = {
     + "x, y = [x, x], [y, y]\n" * 40
     + "x == y\ntorch.stack(x)\nfor i in u:\n    x = [y]",
     "a list in a list, very deep": "x = y = [A]\n"
-    + "x, y = [x], [y]\n" * 2_500
+    + "x, y = [x], [y]\n" * 4_000
     + "x == y, torch.stack(x)\nif u:\n    x = y",
 }
 
