@@ -18,6 +18,8 @@ from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Dims
 from namecheck.core.discovery import modules_in
 from namecheck.core.faults import TableError
+from namecheck.core.names import UNKNOWN
+from namecheck.core.sizes import Expression
 
 Rule: TypeAlias = Callable[..., Any]
 Alignment: TypeAlias = Literal["", "broadcast", "matched"]
@@ -176,11 +178,23 @@ def _homes() -> Mapping[str, str]:
 
 
 def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:
-    """Call a rule with those of some arguments that it takes."""
-    parameters = _parameters(rule)
-    return rule(**{key: value for key, value in arguments.items() if key in parameters})
+    """Call a rule with those of some arguments that it takes.
+
+    A number that sizes compute reaches a parameter that is annotated as a size or a dim; to a rule
+    that takes only an int, it is an unknown one.
+    """
+    takes_int_alone = _parameters(rule)
+    return rule(
+        **{
+            key: UNKNOWN if isinstance(value, Expression) and takes_int_alone[key] else value
+            for key, value in arguments.items()
+            if key in takes_int_alone
+        }
+    )
 
 
 @cache
-def _parameters(rule: Rule) -> frozenset[str]:
-    return frozenset(inspect.signature(rule).parameters)
+def _parameters(rule: Rule) -> Mapping[str, bool]:
+    """The parameters of a rule, and whether each takes an int or what is unknown, nothing else."""
+    parameters = inspect.signature(rule).parameters
+    return {name: each.annotation == "int | Unknown" for name, each in parameters.items()}

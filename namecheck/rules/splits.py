@@ -20,7 +20,7 @@ Sections = Size | Sequence[Size] | Tensor
 
 
 @rule(memory="cuts")
-def chunk(input: Tensor, chunks: int | Unknown, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
+def chunk(input: Tensor, chunks: Size, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
     """At most `chunks` pieces of equal size, the last one smaller (recorded: chunk)."""
     if isinstance(chunks, int) and chunks < 1 and input.dims.rank != 0:
         raise _refused("NC206", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -247,10 +247,11 @@ def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ..
     return _any_number(dims, place)
 
 
-def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
-    if not isinstance(size, int) or any(isinstance(index, Unknown) for index in indices):
+def _between(indices: Sequence[Size], size: Size) -> list[Size]:
+    ints = [index for index in indices if isinstance(index, int)]
+    if not isinstance(size, int) or len(ints) < len(indices):
         return [UNKNOWN] * (len(indices) + 1)
-    marks = [slice(None, index).indices(size)[1] for index in indices if isinstance(index, int)]
+    marks = [slice(None, index).indices(size)[1] for index in ints]
     return [max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)]
 
 

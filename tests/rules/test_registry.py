@@ -16,9 +16,10 @@ import pytest
 import namecheck
 from namecheck.core.dims import Dims
 from namecheck.core.faults import TableError
-from namecheck.core.names import Contradiction
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.sizes import symbol
 from namecheck.core.tensors import Tensor
-from namecheck.operators import table
+from namecheck.operators import infer, table
 from namecheck.rules import registry
 
 PACKAGE: Final = Path(namecheck.__file__).parent
@@ -214,3 +215,31 @@ def test_a_rule_that_broadcasts_its_tensors_says_so() -> None:
         if not registry.traits_of(name).aligns and broadcasts(rules[name])
     ]
     assert silent == [], "declare how the tensors are aligned: @rule(aligns=...)"
+
+
+INT_ALONE: Final = [
+    (name, parameter.name)
+    for name, rule in registry.load().items()
+    for parameter in inspect.signature(rule).parameters.values()
+    if parameter.annotation == "int | Unknown"
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), INT_ALONE)
+def test_a_computed_number_is_an_unknown_int(name: str, parameter: str) -> None:
+    """As the half of `x.size(0)`, given to a rule that computes with ints alone."""
+    rule, answers = registry.load()[name], []
+    for dims in (Dims.of("N", sizes=[3]), Dims.of("N", "C", sizes=[3, 4])):
+        for number in (symbol("n"), UNKNOWN):
+            try:
+                answers.append(registry.called(rule, {"input": Tensor(dims), parameter: number}))
+            except Contradiction as contradiction:
+                answers.append(contradiction.message)
+    assert answers[::2] == answers[1::2]
+    assert not all(isinstance(answer, str) for answer in answers)
+
+
+def test_pieces_between_computed_indices() -> None:
+    tensor = Tensor(Dims.of("N", sizes=[6]))
+    answer = infer("tensor_split", tensor, [2, symbol("n")])
+    assert [piece.dims.prefix[0].size for piece in answer.result] == [UNKNOWN] * 3
