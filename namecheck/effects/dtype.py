@@ -28,7 +28,7 @@ from namecheck.effects import needs, outputs
 from namecheck.effects.dtype_words import CATEGORIES, WORDS, DtypeWord, dtypes_of, fixed
 from namecheck.effects.needs import Need
 from namecheck.effects.operands import Operands
-from namecheck.effects.outputs import Output
+from namecheck.effects.outputs import Output, OutputEffect
 from namecheck.effects.words import (
     Choice,
     Item,
@@ -38,6 +38,7 @@ from namecheck.effects.words import (
     WordError,
     check_parameters,
     read_cell,
+    read_conditional,
     read_items,
     words_in,
 )
@@ -54,7 +55,7 @@ class ResultDtype:
 
     word: DtypeWord
     parameters: tuple[str, ...]
-    output: Output
+    output: OutputEffect
     lacks: frozenset[str]
     refusal: Message | None
     asks: bool
@@ -95,7 +96,7 @@ def read(
     """Read the columns `dtype`, `needs`, `lacks` and `into`, of a layer or a function."""
     items = read_items(text)
     # The kernel is that of the first result; for further results torch may have another error.
-    count = max(len(items), len(read_cell(into).messages), 2 if lacks else 1)
+    count = max(len(items), len(read_conditional(into)[0].messages), 2 if lacks else 1)
     results = [
         _of_item(items[min(place, len(items) - 1)], place, "" if place else lacks, into, is_layer)
         for place in range(count if items else 0)
@@ -311,7 +312,7 @@ def _dtype(
         if isinstance(asking, str):
             _check_class(asking)
         return UNKNOWN
-    word = result_dtype.word
+    word, accepts = result_dtype.word, result_dtype.output.possible(call_operands.arguments)
     request = None if requested is None else word.requested(requested)
     choices = [
         operand_of(leaf, defaults)
@@ -325,9 +326,10 @@ def _dtype(
         return request or UNKNOWN
     if () in choices:
         settled = request or word.constant
-        return UNKNOWN if settled is None else _settled(settled, result_dtype, request, out_dtype)
+        return UNKNOWN if settled is None else _settled(settled, accepts, request, out_dtype)
     return _evaluated(
         result_dtype,
+        accepts,
         request,
         dtypes.possible(defaults.dtype),
         dtypes.possible(out_dtype) or (None,),
@@ -337,15 +339,13 @@ def _dtype(
 
 
 def _settled(
-    dtype: str, result_dtype: ResultDtype, asked_dtype: str | None, out_dtype: DType
+    dtype: str, accepts: tuple[Output, ...], asked_dtype: str | None, out_dtype: DType
 ) -> DType:
     """A dtype that does not depend on the operands, if the target accepts it."""
 
     def question(out_dtype: str | None) -> str:
         if out_dtype is not None:
-            outputs.check(
-                result_dtype.output, dtype, dtype, out_dtype, requested=asked_dtype is not None
-            )
+            outputs.check(accepts, dtype, dtype, out_dtype, requested=asked_dtype is not None)
         return dtype
 
     return dtypes.each(question, dtypes.possible(out_dtype) or (None,))
@@ -358,6 +358,7 @@ def _may_float(choice: Sequence[Operand]) -> bool:
 @cache
 def _evaluated(
     result_dtype: ResultDtype,
+    accepts: tuple[Output, ...],
     asked_dtype: str | None,
     default_dtypes: tuple[str, ...],
     targets: tuple[str | None, ...],
@@ -370,9 +371,7 @@ def _evaluated(
         else:
             common = dtype = asked_dtype
         if out_dtype is not None:
-            outputs.check(
-                result_dtype.output, common, dtype, out_dtype, requested=asked_dtype is not None
-            )
+            outputs.check(accepts, common, dtype, out_dtype, requested=asked_dtype is not None)
         if common in result_dtype.lacks:
             raise _without_kernel(result_dtype.refusal, common)
         return dtype

@@ -5,21 +5,32 @@ the ``same`` dtype alone, ``any``; a result that is ``made`` fills an output of 
 torch differs, the row has a cell in `into` for each overload, with torch's error, for further
 results after " | ": a word, ``unary`` for a kernel that casts only if it computes in another dtype,
 or the accepted dtypes, as ``"complex; fft expects a complex output tensor, but got {spoken[1]}"``.
+A cell with a condition (``"unary if rank(weight) > 0"``) holds only on it, else the dtype word.
 A dtype that the call requests must be that of the output. tests/runtime/test_dtype_outputs.py
 compares all of it with torch 2.13.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import KINDS, can_cast
-from namecheck.core.names import Contradiction
+from namecheck.core.names import Answer, Contradiction
+from namecheck.effects import conditions
 from namecheck.effects.dtype_words import CATEGORIES, dtypes_of
-from namecheck.effects.words import Message, ParameterNames, WordError, read_cell, words_in
+from namecheck.effects.words import (
+    Condition,
+    Message,
+    ParameterNames,
+    WordError,
+    check_parameters,
+    read_conditional,
+    words_in,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,24 @@ class Output:
     dtypes: frozenset[str]
     message: Message | None
     fills: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEffect:
+    """How outputs accept the result of a call, `otherwise` where a condition does not hold."""
+
+    output: Output
+    condition: Condition | None
+    otherwise: Output
+
+    def possible(self, arguments: Mapping[str, Any]) -> tuple[Output, ...]:
+        """How the output of a call accepts its result: two ways where the condition is unknown."""
+        if self.condition is None:
+            return (self.output,)
+        holds = conditions.answer(self.condition, arguments)
+        if holds is Answer.MAYBE:
+            return self.output, self.otherwise
+        return (self.output,) if holds is Answer.YES else (self.otherwise,)
 
 
 _MESSAGES: Final = MappingProxyType(
@@ -51,9 +80,15 @@ _MESSAGES: Final = MappingProxyType(
 
 
 @cache
-def read(text: str, word: str, place: int) -> Output:
+def read(text: str, word: str, place: int) -> OutputEffect:
     """Read how an output accepts a result, from `into` of the row, else from its dtype word."""
-    into = read_cell(text)
+    _, condition = read_conditional(text)
+    return OutputEffect(_read(text, word, place), condition, _read("", word, place))
+
+
+@cache
+def _read(text: str, word: str, place: int) -> Output:
+    into, _ = read_conditional(text)
     names = [each.name for each in words_in(into.items)] or [word]
     fills = names[0] == "made"
     categories = names[1:] if fills and len(names) > 1 else names
@@ -63,7 +98,10 @@ def read(text: str, word: str, place: int) -> Output:
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Check a cell of `into`; raises `WordError`."""
-    into = read_cell(text)
+    into, condition = read_conditional(text)
+    if condition is not None:
+        conditions.check(condition)
+        check_parameters(condition.parameters, parameters)
     names = [word.name for word in words_in(into.items)]
     if names and (len(names) > 1 or names[0] not in _MESSAGES):
         for name in names[names[0] == "made" :]:
@@ -73,10 +111,23 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
             raise WordError("the error of torch for other dtypes is missing")
 
 
-def check(output: Output, common: str, dtype: str, out_dtype: str, *, requested: bool) -> None:
-    """Refuse an output that does not accept the result's dtype (tensor_attributes.rst, casting)."""
+def check(
+    accepts: tuple[Output, ...], common: str, dtype: str, out_dtype: str, *, requested: bool
+) -> None:
+    """Refuse an output that does not accept the result's dtype (tensor_attributes.rst, casting).
+
+    Where it may accept results in several ways, all of them must refuse this one.
+    """
+    refusals = [_refusal(output, common, dtype, out_dtype, requested) for output in accepts]
+    if refusals[0] is not None and None not in refusals:
+        raise refusals[0]
+
+
+def _refusal(
+    output: Output, common: str, dtype: str, out_dtype: str, requested: bool
+) -> Contradiction | None:
     if out_dtype == dtype:
-        return
+        return None
     how, message = output.how, output.message
     if how == "unary":
         how = "same" if common == dtype else "cast"
@@ -84,11 +135,11 @@ def check(output: Output, common: str, dtype: str, out_dtype: str, *, requested:
     if requested and how != "same":
         how, message = "same", _MESSAGES["made" if output.fills else "same"]
     if how == "cast" and can_cast(dtype, out_dtype):
-        return
+        return None
     if how in ("any", "made") or (not how and out_dtype in output.dtypes):
-        return
+        return None
     error, text = (message or _MESSAGES[how]).about(dtype, out_dtype)
-    raise Contradiction("NC302", text, error=error, help=_HELP)
+    return Contradiction("NC302", text, error=error, help=_HELP)
 
 
 _HELP: Final = "Use the call that returns a new tensor, or cast what is written to it first."

@@ -4,7 +4,7 @@ A column states an attribute of the result in words, after ``; `` torch's error,
 errors for further results; ``params`` and ``ctor`` state parameters, ``holds`` sizes, ``native``
 the calls that torch 2.12 refuses::
 
-    cell      = [kernel ": "] {item} ["; " message {" | " message}]
+    cell      = [kernel ": "] {item} [" if " condition] ["; " message {" | " message}]
     item      = word | parameter "?" value "=" word {"|" value "=" word}
     word      = name ["(" [name {"," name}] ")"]
     message   = [error ": "] text
@@ -227,6 +227,14 @@ def read_cell(text: str) -> Cell:
     kernel, colon, items = head.partition(": ")
     messages = tuple(map(read_message, tail.split(" | "))) if tail else ()
     return Cell(read_items(items if colon else head), messages, kernel if colon else "")
+
+
+@cache
+def read_conditional(text: str) -> tuple[Cell, Condition | None]:
+    """Parse a cell that may hold on a condition alone; raises `WordError`."""
+    head, semicolon, messages = text.partition("; ")
+    items, _, condition = head.partition(" if ")
+    return read_cell(items + semicolon + messages), read_condition(condition) if condition else None
 
 
 @cache

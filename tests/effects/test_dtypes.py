@@ -62,6 +62,31 @@ def test_a_tensor_that_is_written_to_keeps_its_own() -> None:
     assert infer("gt", X, 0, out=PLACES).result.dtype == "int64"
 
 
+@pytest.mark.parametrize(
+    ("weight", "out", "message"),
+    [
+        (annotated("3", "float32"), "float64", "Found dtype Double but expected Float"),
+        (annotated("3", "float32"), "int64", "Found dtype Long but expected Float"),
+        (annotated("", "float32"), "float64", None),
+        (
+            annotated("", "float32"),
+            "int64",
+            "result type Float can't be cast to the desired output type Long",
+        ),
+        (Tensor(dtype="float32"), "float64", None),
+        (Tensor(dtype="float32"), "int64", "Found dtype Long but expected Float"),
+        (0.5, "float64", None),
+    ],
+)
+def test_an_output_accepts_a_result_on_a_condition(
+    weight: Any, out: str, message: str | None
+) -> None:
+    """What `torch.lerp` casts for a weight without dims it refuses for another."""
+    values = annotated("3", "float32")
+    contradiction = infer("lerp", values, values, weight, out=annotated("3", out)).contradiction
+    assert (contradiction and contradiction.message) == message
+
+
 def test_a_mask_takes_the_place_of_what_it_covers() -> None:
     tokens = annotated("b t d")
     mask = infer("gt", X, 0).result

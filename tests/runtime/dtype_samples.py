@@ -49,6 +49,7 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
     "reduction": "sum",
     "rounding_mode": "floor",
     "upper": True,
+    "end": 2,  # a range of some elements: where there are none, the rules refuse no dtype
     "num_classes": 3,
     "data": [1.0, 2.0],
     "fill_value": 1.0,
