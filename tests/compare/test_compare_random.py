@@ -8,8 +8,11 @@ import random
 from collections import Counter
 
 from namecheck.compare.join import Verdict
+from namecheck.core.semantics import Semantics
+from namecheck.interpreter.workspace.analysis import Inferences
 from namecheck.runtime import runtime
-from tests.compare_random import compared, of_taken_branches
+from namecheck.runtime.programs.recording import recording
+from tests.compare_random import Grown, compared, compared_program, of_taken_branches
 from tests.programs_generator import mutated
 
 SEED = os.environ.get("NAMECHECK_SEED", "0")
@@ -44,6 +47,22 @@ def test_a_branch_on_a_size_that_no_run_takes_ends_the_program() -> None:
     with runtime("error"):
         assert "raise SystemExit\nz.sum" in of_taken_branches(sizes, [()])
         assert "SystemExit" not in of_taken_branches(program.format(names), [()])
+
+
+def test_a_run_whose_tensor_has_no_elements_is_left_out() -> None:
+    """The analysis ends on the path of `y`, as if it had elements (rw5100:4602)."""
+    program = (
+        "import os\n"
+        "import torch\n"
+        "FLAG_0 = os.environ.get('FLAG_0') == '1'\n"
+        "x = torch.zeros(()) if FLAG_0 else torch.zeros(1)\n"
+        "y = x.nonzero()\n"
+        "print(torch.softmax(y, dim=-1))\n"
+    )
+    with recording(Semantics.NAMECHECK) as recorded:
+        one = compared_program("empty", Grown(program, 1, False), recorded, Inferences())
+    assert not one.is_wrong, one.show()
+    assert {finding.code for finding in one.undecided} == {"NC304"}
 
 
 def test_a_mistake_leaves_a_program_that_can_be_parsed() -> None:
