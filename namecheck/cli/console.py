@@ -121,6 +121,13 @@ def complain(message: object) -> None:
     print(f"namecheck: {text}", file=sys.stderr)
 
 
+def say(text: str) -> None:
+    """Print a text without colours to standard output, its control characters visible."""
+    from namecheck.report.frame import visible_lines
+
+    print_lines(visible_lines(text))
+
+
 def report_missing(missing: Iterable[str]) -> None:
     """Print a message for each path that does not exist."""
     for path in missing:

@@ -64,15 +64,17 @@ def save(path: str, data: bytes, project: str | None = None, *, lasting: bool = 
     One of many files that are easily made again is not `lasting`: it is not forced to the disk, and
     temporary files of killed processes are not searched for.
 
-    A file that the user did not name is one of a `project`: no link leads out of its folder.
-    The mode of an existing file, where possible its owner, and symbolic links are preserved. Pipes
-    and devices, such as ``/dev/stdout``, are written to.
+    A file that the user did not name is one of a `project`: no link leads out of its folder, and it
+    is a regular file. The mode of an existing file, where possible its owner, and symbolic links
+    are preserved. Pipes and devices that the user named, such as ``/dev/stdout``, are written to.
     """
     if project is not None and not is_inside(path, project):
         raise CannotWrite(f"{path}: it leads out of the project, to {os.path.realpath(path)}")
     real = os.path.realpath(path) if os.path.isfile(path) else path
     try:
         status = os.stat(real) if os.path.exists(real) else None
+        if status is not None and project is not None:
+            regular_files.require_kind(status)
         if status is not None and not stat.S_ISREG(status.st_mode):
             with open(real, "wb") as stream:
                 stream.write(data)

@@ -45,15 +45,20 @@ def contents(path: str, limit: int | None = None) -> bytes:
 
 def require(status: os.stat_result, limit: int | None = None) -> None:
     """Raise OSError for a file that is not regular, or has more bytes than the limits allow."""
+    require_kind(status)
+    most = largest() if limit is None else min(limit, largest())
+    if status.st_size > most:
+        raise _too_large(f"{status.st_size:,} bytes", most)
+
+
+def require_kind(status: os.stat_result) -> None:
+    """Raise OSError for a file that is not regular."""
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if kind != stat.S_IFREG:
         name = _KINDS.get(kind, "something else")
         raise OSError(errno.EINVAL, f"it is {name}, not a regular file")
-    most = largest() if limit is None else min(limit, largest())
-    if status.st_size > most:
-        raise _too_large(f"{status.st_size:,} bytes", most)
 
 
 @cache

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LARGEST_SETTINGS: Final = 1_000_000
 """The number of bytes from which on a file of settings, or a table of operators, is too large."""
 
+_LONGEST_SHOWN: Final = 200
 COLORS: Final = ("auto", "always", "never")
 SYNTAX: Final = ("auto", "all", "named")
 ATTRIBUTES: Final = ("named", "all")
@@ -401,6 +402,17 @@ def _string(value: Any) -> str:
     return value
 
 
+def _path(value: Any) -> str:
+    text = _string(value)
+    if "\0" in text:
+        raise ValueError(f"no path has a NUL character, as {_shown(value)} has")
+    return text
+
+
+def _paths(value: Any) -> tuple[str, ...]:
+    return tuple(map(_path, _strings(value)))
+
+
 def _size(value: Any) -> int:
     if type(value) is not int or value < 1:
         raise ValueError(f"a number of bytes is wanted, not {_shown(value)}")
@@ -470,7 +482,8 @@ def _choice(allowed: tuple[str, ...]) -> Callable[[Any], str]:
 
 
 def _shown(value: Any) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -480,14 +493,14 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "per-file-ignores": _codes_by_pattern,
     "include": _strings,
     "exclude": _strings,
-    "extend-operators": _strings,
+    "extend-operators": _paths,
     "output-format": lambda value: _choice(formats.names())(value),
     "color": _choice(COLORS),
     "syntax": _choice(SYNTAX),
     "attributes": _choice(ATTRIBUTES),
     "evidence": _choice(EVIDENCE),
-    "cache-dir": _string,
-    "baseline": _string,
+    "cache-dir": _path,
+    "baseline": _path,
     "torch": _versions,
     "max-file-size": _size,
 }

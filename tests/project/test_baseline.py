@@ -271,6 +271,21 @@ def test_settings_have_no_file_outside_the_project_written(run: Run, tmp_path: P
     assert not (tmp_path / "other.json").exists()
 
 
+@pytest.mark.parametrize("name", ["bad.py", "pyproject.toml", "link.json"])
+def test_settings_have_no_program_replaced(run: Run, name: str) -> None:
+    Path("pyproject.toml").write_text(f'[tool.namecheck]\nbaseline = "{name}"\n')
+    Path("link.json").symlink_to("bad.py")
+    told = f"namecheck: {name} is no name for a baseline, which would replace it\n"
+    assert run("baseline") == (2, "", told)
+    assert Path("bad.py").read_text() == BAD
+
+
+def test_a_pipe_of_the_project_is_not_written(run: Run) -> None:
+    os.mkfifo(NAME)
+    told = f"namecheck: not written: ./{NAME}: it is a named pipe, not a regular file\n"
+    assert run("baseline", "--no-cache") == (2, "", told)
+
+
 def test_nothing_to_prune(run: Run) -> None:
     told = f"namecheck: there is no ./{NAME} to prune; `namecheck baseline` writes it\n"
     assert run("baseline", "--prune") == (2, "", told.replace("./", ""))

@@ -59,6 +59,10 @@ def test_all_keys() -> None:
         ('per-file-ignores = { a = ["x"] }', ["per-file-ignores: ", "no code 'x'"]),
         ("max-file-size = true", ["max-file-size: ", "number of bytes", "true"]),
         ("cache-dir = 1", ["cache-dir: ", "a string", "1"]),
+        ('cache-dir = "a\\u0000"', ["cache-dir: no path has a NUL character"]),
+        ('baseline = "a\\u0000"', ["baseline: no path has a NUL character"]),
+        ('extend-operators = ["a\\u0000"]', ["extend-operators: no path has a NUL character"]),
+        ('color = "' + "a" * 300 + '"', ["color: ", f"'{'a' * 199}…"]),
     ],
 )
 def test_what_cannot_be_used_is_named(text: str, words: list[str]) -> None:

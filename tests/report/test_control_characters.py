@@ -97,6 +97,17 @@ def test_in_settings(folder: Path, capfd: pytest.CaptureFixture[str], kind: str)
     printed(capfd, "check", ".")
 
 
+@pytest.mark.parametrize("verb", [("baseline",), ("init", "--dry-run"), ("init",)])
+def test_in_names_of_settings(
+    folder: Path, capfd: pytest.CaptureFixture[str], verb: tuple[str, ...]
+) -> None:
+    escaped = "".join(f"\\U{ord(letter):08x}" for letter in CONTROLS)
+    section = "" if "init" in verb else f'[tool.namecheck]\nbaseline = "{escaped}"\n'
+    required = f'dependencies = ["torch>=2.1{escaped}"]'
+    (folder / "pyproject.toml").write_text(f"[project]\n{required}\n{section}")
+    assert printed(capfd, *verb)
+
+
 def test_json_means_the_same() -> None:
     payload = {"a": CONTROLS, "b": ["ä漢\u00a0", "\ud800"]}
     assert json.loads(text(payload)) == payload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -379,6 +380,21 @@ def test_other_files_in_the_folder_stay(report: Report, tmp_path: Path) -> None:
     own.write_text("<p>mine</p>")
     report()
     assert own.read_text() == "<p>mine</p>"
+
+
+def test_a_page_is_a_regular_file(
+    report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(training=TRAINING)
+    page = tmp_path / "out" / "files" / page_name("training.py")
+    page.unlink()
+    os.mkfifo(page)
+    assert runner(capsys)("report", ".", "--html", "out") == (
+        2,
+        "",
+        f"namecheck: --html: not written: out/files/{page.name}: "
+        "it is a named pipe, not a regular file\n",
+    )
 
 
 def test_names_of_pages() -> None:

@@ -8,13 +8,17 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from namecheck.cli.console import CLEAN, WRONG, Usage
+from namecheck.cli.console import CLEAN, WRONG, Usage, say
 from namecheck.cli.verbs import Verb
 
 if TYPE_CHECKING:
     from namecheck.core.fingerprints import Identity
     from namecheck.project import Entry, Result
     from namecheck.project.settings import Settings
+
+
+# What settings may name by mistake, or a stranger's on purpose.
+_OTHERS: Final = (".py", ".pyi", ".toml")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +42,8 @@ def _run(arguments: argparse.Namespace) -> int:
     file = settings.baseline or os.path.join(settings.root, baseline.FILE)
     if not is_inside(file, settings.root):
         raise Usage(f"{os.path.relpath(file)} is outside of the project; nothing is written there")
+    if os.path.realpath(file).endswith(_OTHERS):
+        raise Usage(f"{os.path.relpath(file)} is no name for a baseline, which would replace it")
     if arguments.prune and not os.path.exists(file):
         raise Usage(f"there is no {os.path.relpath(file)} to prune; `namecheck baseline` writes it")
     entries, result = _checked(settings, file, arguments.no_cache)
@@ -60,7 +66,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except CannotWrite as error:
         raise Usage(f"not written: {error}") from error
     new = 0 if arguments.prune else len(comparison.findings)
-    print(_summary(file, accepted, new, len(before) + new - len(accepted)))
+    say(_summary(file, accepted, new, len(before) + new - len(accepted)))
     _advise(settings, file, len(comparison.findings) - new)
     return WRONG if result.faults else CLEAN
 
@@ -117,7 +123,7 @@ def _advise(settings: Settings, file: str, unknown: int) -> None:
 
     if settings.baseline is None:
         path = os.path.relpath(file, settings.root).replace(os.sep, "/")
-        print(f'To use it, add to [tool.namecheck] in pyproject.toml: baseline = "{path}"')
+        say(f'To use it, add to [tool.namecheck] in pyproject.toml: baseline = "{path}"')
     if unknown:
         print(f"{counted(unknown, 'new finding')} not in it: see `namecheck check`.")
 

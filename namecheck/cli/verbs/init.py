@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from namecheck.cli.console import CLEAN, WRONG, Usage, painter, print_lines
+from namecheck.cli.console import CLEAN, WRONG, Usage, painter, say
 from namecheck.cli.verbs import Verb
 
 if TYPE_CHECKING:
@@ -38,21 +38,22 @@ def _run(arguments: argparse.Namespace) -> int:
     path = os.path.normpath(os.path.join(root, "pyproject.toml"))
     present = configuration.of_directory(root)
     overview = first_look.look(root, project.Walk().entries([root]))
-    print_lines(_described(overview))
+    for line in _described(overview):
+        say(line)
     if present is not None:
         settings = present
-        print(f"{path} has [tool.namecheck] already: nothing is written.")
+        say(f"{path} has [tool.namecheck] already: nothing is written.")
     else:
         section = first_look.section(first_look.proposed(overview))
         data, settings = first_look.with_section(_contents(path), section, path)
         if arguments.dry_run:
-            print(f"{path} would have:\n\n{section}")
+            say(f"{path} would have:\n\n{section}")
         else:
             try:
                 save(path, data, root)
             except CannotWrite as error:
                 raise Usage(f"not written: {error}") from error
-            print(f"{path} has these settings now:\n\n{section}")
+            say(f"{path} has these settings now:\n\n{section}")
     entries, result = _checked(root, settings, arguments.no_cache or arguments.dry_run)
     paint = painter(None)
     print(_outcome(result.findings))
