@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from namecheck.core import regular_files
@@ -17,6 +18,7 @@ from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.core.fingerprints import Identity, Outline, Reader, identities
 from namecheck.core.regular_files import reason_of
+from namecheck.project.renames import Renames
 from namecheck.project.roots import Roots
 from namecheck.project.settings import Settings, SettingsError
 
@@ -79,12 +81,11 @@ def compared(
     matches: dict[Finding, Identity] = {}
     stale: list[Identity] = []
     unjudged: list[Identity] = []
+    own_of: dict[str | None, dict[Finding, Identity]] = {}
+    for finding, identity in by_finding.items():
+        own_of.setdefault(roots.baseline(finding.filename), {})[finding] = identity
     for baseline, settings in by_baseline.items():
-        own = {
-            finding: identity
-            for finding, identity in by_finding.items()
-            if roots.baseline(finding.filename) == baseline
-        }
+        own = own_of.get(baseline, {})
         accepted, fixed = _matched(own, (accepted_in or read)(baseline), settings, reader)
         matches.update((finding, own[finding]) for finding in accepted)
         unread = {own[finding].path for finding in own if _is_of_file(finding)}
@@ -122,62 +123,21 @@ def _matched(
         del stale[own[finding]]
     if not stale or len(accepted) == len(own):
         return accepted, [*stale]
-    by_content: dict[tuple[str, str, int], list[Identity]] = {}
-    for entry in stale:
-        by_content.setdefault(_content(entry), []).append(entry)
-    renames = _Renames(settings, reader)
+
+    def exists(path: str) -> bool:
+        return os.path.exists(os.path.join(os.path.abspath(settings.root), path))
+
+    renames = Renames(stale, {identity.path for identity in own.values()}, exists)
+    unmatched: dict[str, dict[Identity, Finding]] = {}
     for finding, identity in own.items():
-        if finding in accepted:
-            continue
-        entries_alike = by_content.get(_content(identity), [])
-        renamed = renames.entry_for(finding.filename, identity, entries_alike)
-        if renamed is not None:
-            entries_alike.remove(renamed)
-            del stale[renamed]
-            accepted.add(finding)
+        if finding not in accepted:
+            unmatched.setdefault(finding.filename, {})[identity] = finding
+    for filename, found in unmatched.items():
+        functions = cache(lambda filename=filename: Outline(reader(filename)).functions)
+        for identity, entry in renames.entries_for(found, functions):
+            accepted.add(found[identity])
+            del stale[entry]
     return accepted, [*stale]
-
-
-def _content(identity: Identity) -> tuple[str, str, int]:
-    """What stays of an identity when its file and its function are renamed."""
-    return identity.code, identity.syntax, identity.occurrence
-
-
-class _Renames:
-    """The files and functions of entries that do not exist any more."""
-
-    def __init__(self, settings: Settings, reader: Reader) -> None:
-        self._settings = settings
-        self._reader = reader
-        self._exists: dict[str, bool] = {}
-        self._functions: dict[str, frozenset[str]] = {}
-
-    def entry_for(
-        self, filename: str, identity: Identity, listed: Iterable[Identity]
-    ) -> Identity | None:
-        """The entry that stands for a finding under its earlier name, the nearest first."""
-        return min(
-            (entry for entry in listed if self._is_renamed(filename, identity, entry)),
-            key=lambda entry: (entry.path != identity.path, entry.function != identity.function),
-            default=None,
-        )
-
-    def _is_renamed(self, filename: str, identity: Identity, accepted: Identity) -> bool:
-        if accepted.path != identity.path and self._has_file(accepted.path):
-            return False
-        same = accepted.function == identity.function
-        return same or not self._has_function(filename, accepted.function)
-
-    def _has_file(self, path: str) -> bool:
-        if path not in self._exists:
-            place = os.path.join(os.path.abspath(self._settings.root), path)
-            self._exists[path] = os.path.exists(place)
-        return self._exists[path]
-
-    def _has_function(self, filename: str, function: str) -> bool:
-        if filename not in self._functions:
-            self._functions[filename] = Outline(self._reader(filename)).functions
-        return function in self._functions[filename]
 
 
 # The file

@@ -17,6 +17,7 @@ from namecheck.cli.console import (
     add_semantics_flag,
     report_missing,
     report_outward,
+    say,
 )
 from namecheck.cli.verbs import Verb
 
@@ -91,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
         folder.keep({file.page for file in run.files})
     except CannotWrite as error:
         raise Usage(f"--html: not written: {error}") from error
-    print(_summary(run, checked.result, folder.path))
+    say(_summary(run, checked.result, folder.path))
     return WRONG if checked.missing or checked.result.faults else CLEAN
 
 
@@ -110,7 +111,7 @@ def _shown(entries: Sequence[Entry], check_result: Result) -> Run:
 
     locations = [entry.location for entry in entries]
     others = {os.path.abspath(finding.filename): None for finding in check_result.findings}
-    locations += [location for location in others if location not in set(locations)]
+    locations = [*dict.fromkeys((*locations, *others))]
     root = _root(locations)
 
     def path_of(path: str) -> str:
