@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from namecheck.core.semantics import Semantics
+from namecheck.runtime.core import sequence_slots
 from namecheck.runtime.core.modes import Mode, Record
 
 ABSENT: Final = object()
@@ -144,10 +145,13 @@ def read(owner: Any, attribute: Any) -> Any:
 def _write(owner: Any, attribute: Any, value: Any) -> None:
     if isinstance(owner, dict):
         owner[attribute] = value
-    elif value is ABSENT:
+        return
+    slots = sequence_slots.empty_slots(owner, attribute)
+    if value is ABSENT:
         delattr(owner, attribute)
     else:
         setattr(owner, attribute, value)
+    sequence_slots.empty_again(slots)
 
 
 def _is_new(patch: Patch) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import torch
 from torch.overrides import handle_torch_function, has_torch_function
 
-from namecheck.runtime.core import call_sites
+from namecheck.runtime.core import call_sites, sequence_slots
 from namecheck.runtime.core.patch_table import TABLE, Patch
 from namecheck.runtime.core.tensor_names import ATTRIBUTE, OVERRIDING
 
@@ -45,9 +45,10 @@ def _overrides(kind: Any) -> bool:
 
 
 def _init_subclass(kind: Any, /, **settings: Any) -> None:
-    """Mark a new tensor class if it overrides torch's functions."""
+    """Mark a new tensor class if it overrides torch's functions; to C code it is no sequence."""
     parent: Any = super(torch.Tensor, kind)
     parent.__init_subclass__(**settings)
+    sequence_slots.empty_as_in(kind, torch.Tensor)
     if _overrides(kind):
         TABLE.apply([Patch(kind, ATTRIBUTE, OVERRIDING)])
 
