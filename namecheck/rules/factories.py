@@ -129,8 +129,8 @@ def new_sized(input: Tensor, size: Sizes) -> Dims:
 
 @rule(memory="given")
 def new_data(input: Tensor, data: Any) -> Dims:
-    """An unnamed tensor with the shape of the data (torch.Tensor.new_tensor)."""
-    return shape_of(data)
+    """The dims of the tensor, or the shape of the data (torch.Tensor.new_tensor)."""
+    return from_data(data)
 
 
 @rule(memory="fresh")
