@@ -178,9 +178,14 @@ def adaptive_pools(
 
 
 @rule(memory="unknown")
-def averages_volumes(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -> Dims:
-    """As `adaptive_pools`; of the size 1 it is a mean, of any rank (nn.AdaptiveAvgPool3d)."""
-    if isinstance(output_size, int) and output_size == 1 and input.dims.min_rank >= spatial:
+def averages_adaptively(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -> Dims:
+    """As `adaptive_pools`; of the sizes 1 it is a mean, of any rank (nn.AdaptiveAvgPool3d).
+
+    Sizes that are listed need one more dim.
+    """
+    listed = isinstance(output_size, (tuple, list))
+    is_mean = output_size in (1, (1,) * spatial, [1] * spatial)
+    if is_mean and input.dims.min_rank >= spatial + listed:
         return _resized(input.dims, [1] * spatial)
     pooled = adaptive_pools(input, spatial, output_size)
     assert isinstance(pooled, Dims)

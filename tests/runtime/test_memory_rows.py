@@ -132,13 +132,13 @@ def tried(row: Operator) -> Iterator[tuple[Sample, Any, Inference]]:
 
 
 def faults(row: Operator) -> Iterator[str]:
-    known, called = 0, False
+    known, called, makes = 0, False, False
     for sample, real, guess in tried(row):
         call = f"{sample.operator}{[(slot.shape, slot.memory) for slot in sample.slots]}"
         refused = guess.contradiction is not None and guess.contradiction.code.startswith("NC5")
         if isinstance(real, Exception):
             continue
-        called = True
+        called, makes = True, makes or real is not None
         if refused:
             yield f"{call}: torch accepts it, refused: {guess.contradiction}"
         for one, tensor in pairs(guess.result, real):
@@ -147,7 +147,7 @@ def faults(row: Operator) -> Iterator[str]:
                 yield f"{call}: inferred {one.memory} of {lying(tensor)}"
     if not called and row.key not in UNCALLED:
         yield "no call of it was found"
-    if called and not known and row.key not in UNCALLED:
+    if makes and not known and row.key not in UNCALLED:
         yield "the order of no call of it is known"
 
 

@@ -11,6 +11,7 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 import torch
@@ -62,11 +63,18 @@ def is_wrong(judgement: Judgement) -> bool:
     return judgement.verdict is Verdict.DISAGREE or (judgement.differs and missed)
 
 
+def parts(every: list[Case]) -> Iterator[list[Case]]:
+    """The calls in programs that the interpreter analyses to their ends."""
+    for start in range(0, len(every), 500):
+        yield every[start : start + 500]
+
+
 @pytest.mark.parametrize("semantics", Semantics, ids=lambda semantics: semantics.value)
 def test_the_shim_and_the_interpreter_say_the_same(semantics: Semantics) -> None:
     print(f"seed {SEED}, {COUNT} calls")
     every = list(made(semantics))
-    judged = [judge(*pair) for pair in zip(every, static.see(every, semantics), strict=True)]
+    results = chain.from_iterable(static.see(part, semantics) for part in parts(every))
+    judged = [judge(*pair) for pair in zip(every, results, strict=True)]
     wrong = [show(judgement) for judgement in judged if is_wrong(judgement)]
     assert not wrong, "\n".join(wrong)
     verdicts = Counter(judgement.verdict for judgement in judged)
