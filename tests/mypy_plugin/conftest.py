@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.mypy_plugin.projects import Project, seeded, small
+from tests.mypy_plugin.projects import ALONE, Project, seeded, small
 from tests.sharing import shared
 
 SEED: Final = """\
@@ -25,7 +25,7 @@ import namecheck
 def make_torch_cache(root: Path) -> None:
     """Fill a folder with a mypy cache of torch's stubs."""
     project = Project(root)
-    project.settings("")
+    project.settings(ALONE)
     project.write({"seed.py": SEED})
     run = project.mypy("seed.py")
     assert run.code == 0, run.out + run.err
@@ -52,9 +52,24 @@ def project(torch_project: Project) -> Project:
     return torch_project
 
 
+def make_small_cache(root: Path) -> None:
+    """Fill a folder with a mypy cache of what each small project reads beside its own files."""
+    project = small(root)
+    project.write({"seed.py": "import torch\n"})
+    run = project.mypy("seed.py")
+    assert run.code == 0, run.out + run.err
+    shutil.rmtree(project.root / ".mypy_cache" / "namecheck", ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def small_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mypy cache of the standard library, the same for all processes."""
+    return shared(tmp_path_factory, "small_seed", make_small_cache) / "project" / ".mypy_cache"
+
+
 @pytest.fixture
-def small_project(tmp_path: Path) -> Iterator[Project]:
+def small_project(tmp_path: Path, small_cache: Path) -> Iterator[Project]:
     """An empty project with a torch of a few lines, which mypy reads quickly."""
-    made = small(tmp_path)
+    made = small(tmp_path, small_cache)
     yield made
     made.stop()

@@ -28,11 +28,25 @@ strict = true
 sqlite_cache = true
 """
 
+ALONE: Final = """\
+[[tool.mypy.overrides]]
+module = [
+    "torch._decomp.*", "torch._dynamo.*", "torch._export.*", "torch._functorch.*",
+    "torch._higher_order_ops.*", "torch._inductor.*", "torch._prims.*", "torch._refs.*",
+    "torch._subclasses.*", "torch.ao.*", "torch.cuda.*", "torch.distributed.*",
+    "torch.distributions.*", "torch.export.*", "torch.fx.*", "torch.jit.*", "torch.onnx.*",
+    "torch.testing.*", "numpy.*", "sympy.*",
+]
+follow_imports = "skip"
+"""
+"""mypy follows only the tensors and modules of torch: the rest would take most of the time."""
+
 TORCH: Final = """\
 from . import version as version
 
 class Tensor:
     names: tuple[str | None, ...]
+    def dim(self) -> int: ...
     def mean(self) -> Tensor: ...
     def rename(self, *names: str) -> Tensor: ...
     def sum(self, dim: str | int = ...) -> Tensor: ...
@@ -40,6 +54,15 @@ class Tensor:
 
 def argmax(input: Tensor, dim: int) -> Tensor: ...
 def zeros(*sizes: int, names: tuple[str, ...] = ...) -> Tensor: ...
+"""
+NN: Final = "from torch.nn.modules.module import Module as Module\n"
+MODULE: Final = """\
+from collections.abc import Callable
+from typing import Any
+
+class Module:
+    forward: Callable[..., Any]
+    __call__: Callable[..., Any]
 """
 """A torch of a few lines, for mypy runs that have to read it afresh."""
 
@@ -171,19 +194,24 @@ def _findings(records: Sequence[dict[str, Any]]) -> Iterator[tuple[str, int, str
             yield record["filename"], record["location"]["row"], record["message"]
 
 
-def small(root: Path) -> Project:
-    """A project with a torch of a few lines, and no cache."""
+def small(root: Path, cache: Path | None = None) -> Project:
+    """A project with a torch of a few lines, and perhaps a mypy cache of the standard library."""
     project = Project(root / "project", stubs=str(root / "stubs"))
     project.settings("")
+    if cache is not None:
+        shutil.copytree(cache, project.root / ".mypy_cache")
     project.write({"../stubs/torch/__init__.pyi": TORCH})
+    project.write({"../stubs/torch/nn/__init__.pyi": NN})
+    project.write({"../stubs/torch/nn/modules/__init__.pyi": ""})
+    project.write({"../stubs/torch/nn/modules/module.pyi": MODULE})
     project.write({"../stubs/torch/version.pyi": "__version__: str\n"})
     return project
 
 
 def seeded(root: Path, cache: Path) -> Project:
-    """A project with a mypy cache of torch's stubs."""
+    """A project with torch's own stubs, and a mypy cache of these."""
     root.mkdir(parents=True, exist_ok=True)
     shutil.copytree(cache, root / ".mypy_cache")
     project = Project(root)
-    project.settings("")
+    project.settings(ALONE)
     return project

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import pytest
 
 from tests.mypy_plugin.named_calls import NamedCall, all_calls
-from tests.mypy_plugin.projects import CODES, ROOT, Project, Run, seeded
+from tests.mypy_plugin.projects import ALONE, CODES, ROOT, Project, Run, seeded
 
 FIXTURES: Final = {
     path.name: path.read_text("utf-8")
@@ -25,22 +25,6 @@ CALLS: Final = "calls.py"
 
 # The one call with names that torch 2.13's stubs still have.
 KEPT: Final = 'torch.full([1, 2], 1, names=["N", "C"])'
-
-# mypy follows only the tensors and modules of torch: the rest would take most of the time.
-ALONE: Final = """\
-[tool.mypy]
-strict = true
-
-[[tool.mypy.overrides]]
-module = [
-    "torch._decomp.*", "torch._dynamo.*", "torch._export.*", "torch._functorch.*",
-    "torch._higher_order_ops.*", "torch._inductor.*", "torch._prims.*", "torch._refs.*",
-    "torch._subclasses.*", "torch.ao.*", "torch.cuda.*", "torch.distributed.*",
-    "torch.distributions.*", "torch.export.*", "torch.fx.*", "torch.jit.*", "torch.onnx.*",
-    "torch.testing.*", "numpy.*", "sympy.*",
-]
-follow_imports = "skip"
-"""
 
 _EXPECTATION: Final = re.compile(r"# ([ER]): ([^#\n]*)")
 _REVEALED: Final = "Revealed type is "
@@ -72,7 +56,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, torch_cache: Path) -> Runs:
     folder = tmp_path_factory.mktemp("vocabulary")
     with_plugin = seeded(folder / "with", torch_cache)
     without = Project(folder / "without")
-    without.write({"pyproject.toml": ALONE})
+    without.write({"pyproject.toml": f"[tool.mypy]\nstrict = true\n{ALONE}"})
     for project in (with_plugin, without):
         project.write({**FIXTURES, CALLS: _program(all_calls())})
     return Runs(_told(with_plugin.mypy()), _told(without.mypy()))
@@ -223,17 +207,17 @@ def test_what_a_module_gives_is_never_stale(project: Project) -> None:
     assert project.mypy().records == []
 
 
-def test_the_daemon_follows_what_a_module_gives(project: Project) -> None:
+def test_the_daemon_follows_what_a_module_gives(small_project: Project) -> None:
     """The same in a daemon, and where a class gets a ``forward`` of its own."""
-    project.write(MADE)
-    assert "Success" in project.daemon("run", "--", ".").out
-    project.replace(
+    small_project.write(MADE)
+    assert "Success" in small_project.daemon("run", "--", ".").out
+    small_project.replace(
         "net.py", "-> Tensor:\n        return x", "-> list[Tensor]:\n        return [x]"
     )
-    assert NO_DIM in project.daemon("recheck").out
-    project.write(MADE)
-    assert "Success" in project.daemon("recheck").out
-    project.replace("net.py", "    pass\n", OWN)
-    assert NO_DIM in project.daemon("recheck").out
-    project.write(MADE)
-    assert "Success" in project.daemon("recheck").out
+    assert NO_DIM in small_project.daemon("recheck").out
+    small_project.write(MADE)
+    assert "Success" in small_project.daemon("recheck").out
+    small_project.replace("net.py", "    pass\n", OWN)
+    assert NO_DIM in small_project.daemon("recheck").out
+    small_project.write(MADE)
+    assert "Success" in small_project.daemon("recheck").out
