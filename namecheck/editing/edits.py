@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from typing import Final
 
 from namecheck.core.findings import Edit as Edit
 from namecheck.core.findings import Span
+from namecheck.core.line_matcher import LineMatcher
 from namecheck.editing.documents import Document
 
 _LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
@@ -66,9 +66,8 @@ def _line_ends(document: Document, old: tuple[str, ...], line: int, count: int) 
 def difference(before: Document, after: Document) -> tuple[Edit, ...]:
     """Edits that turn one text into another; in each changed line only the differing part."""
     old, new = (document.text.split("\n") for document in (before, after))
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     edits: list[Edit] = []
-    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+    for tag, i, i_end, j, j_end in LineMatcher(old, new).get_opcodes():
         if tag == "replace" and i_end - i == j_end - j:
             edits += map(_changed, range(i, i_end), old[i:i_end], new[j:j_end])
         elif tag != "equal":
@@ -107,12 +106,34 @@ def unified(
     file name with blanks.
     """
     old, new = (_LINE.findall(document.data) for document in (before, after))
-    ending = b"\t" if any(map(str.isspace, name)) else b""
-    first, second = (os.fsencode(f"{side}/{name}") + ending for side in "ab")
-    for line in difflib.diff_bytes(difflib.unified_diff, old, new, first, second, n=context_lines):
-        yield line.removesuffix(b"\n")
+    groups = [*LineMatcher(old, new).get_grouped_opcodes(context_lines)]
+    if groups:
+        ending = b"\t" if any(map(str.isspace, name)) else b""
+        yield os.fsencode(f"--- a/{name}") + ending
+        yield os.fsencode(f"+++ b/{name}") + ending
+    for group in groups:
+        (_, i, _, j, _), (_, _, i_end, _, j_end) = group[0], group[-1]
+        yield f"@@ -{_stretch(i, i_end)} +{_stretch(j, j_end)} @@".encode()
+        for tag, i, i_end, j, j_end in group:
+            if tag == "equal":
+                yield from _diff_rows(b" ", old[i:i_end])
+            else:
+                yield from _diff_rows(b"-", old[i:i_end])
+                yield from _diff_rows(b"+", new[j:j_end])
+
+
+def _diff_rows(sign: bytes, byte_lines: list[bytes]) -> Iterator[bytes]:
+    for line in byte_lines:
+        yield sign + line.removesuffix(b"\n")
         if not line.endswith(b"\n"):
             yield b"\\ No newline at end of file"
+
+
+def _stretch(begin: int, end: int) -> str:
+    """Where some lines are, as a unified diff says it; of no lines, after which line."""
+    if end - begin == 1:
+        return f"{begin + 1}"
+    return f"{begin + (begin < end)},{end - begin}"
 
 
 def _offset(starts: list[int], span: Span) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from namecheck.core.line_matcher import LineMatcher
 from namecheck.editing.documents import Document
-from namecheck.migration.compilation import LeftPlace
 from namecheck.migration.migrated import Migrated
 from namecheck.migration.remedies import remedy
 from namecheck.report.formats import json
@@ -62,8 +62,9 @@ def advice(files: Sequence[Migrated], paint: Painter, *, in_git: bool) -> Iterat
         return
     yield paint("bold", "This does not run yet: what is left uses names that torch 2.13 lacks.")
     remedies = dict.fromkeys(
-        f"  {visible(one.path)}:{_line_now(one, place)}: {visible(remedy(place))}"
-        for one, place in places
+        f"  {visible(one.path)}:{line}: {visible(remedy(place))}"
+        for one in files
+        for place, line in zip(one.left, _lines_now(one), strict=True)
     )
     yield from [*remedies][:_SHOWN]
     if len(remedies) > _SHOWN:
@@ -76,18 +77,21 @@ def advice(files: Sequence[Migrated], paint: Painter, *, in_git: bool) -> Iterat
         yield "To undo it you need a copy: namecheck keeps none (--all-or-nothing, --check)."
 
 
-def _line_now(one: Migrated, left_place: LeftPlace) -> int:
-    """The line of a place in the file as it was written."""
-    line = left_place.span.line
-    if one.before is None or one.after is None:
-        return line
-    matcher = difflib.SequenceMatcher(
-        None, one.before.text.split("\n"), one.after.text.split("\n"), autojunk=False
-    )
-    for _, start, end, new_start, new_end in matcher.get_opcodes():
-        if start < line <= end:
-            return min(line - start + new_start, max(new_end, new_start + 1))
-    return line
+def _lines_now(one: Migrated) -> Iterator[int]:
+    """The line of each place that is left, in the file as it was written."""
+    stretches: Sequence[tuple[str, int, int, int, int]] = ()
+    if one.left and one.before is not None and one.after is not None:
+        texts = one.before.text, one.after.text
+        stretches = LineMatcher(*(text.split("\n") for text in texts)).get_opcodes()
+    ends = [end for _, _, end, _, _ in stretches]
+    for place in one.left:
+        line = place.span.line
+        number = bisect_left(ends, line)
+        if number < len(stretches):
+            _, start, _, new_start, new_end = stretches[number]
+            yield min(line - start + new_start, max(new_end, new_start + 1))
+        else:
+            yield line
 
 
 def _failed(one: Migrated, paint: Painter) -> Iterator[str]:

@@ -83,10 +83,9 @@ def _changed(
 
     Each has the number of letters that it shares with its counterpart.
     """
-    import difflib
+    from namecheck.core.line_matcher import LineMatcher
 
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+    for tag, i, i_end, j, j_end in LineMatcher(old_lines, new_lines).get_opcodes():
         if tag != "equal":
             pairs = zip_longest(old_lines[i:i_end], new_lines[j:j_end], fillvalue="")
             same = [_in_common(*pair) for pair in pairs]
