@@ -14,7 +14,7 @@ from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
 from namecheck.annotations.wording import Site
-from namecheck.core import devices, dtypes
+from namecheck.core import devices, dtypes, parsing
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
@@ -281,7 +281,7 @@ def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> De
     """
     if isinstance(annotation, str):
         try:
-            annotation = ast.parse(annotation.strip(), mode="eval").body
+            annotation = parsing.expression(annotation.strip())
         except SyntaxError:
             return ANYTHING
     return _read(annotation, resolve, 0)

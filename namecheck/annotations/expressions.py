@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, Final, TypeAlias
 
+from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
 from namecheck.core.names import UNKNOWN, Unknown
@@ -87,7 +88,7 @@ _NO_SIZES: Final[Mapping[str, Size]] = {}
 
 def read(text: str) -> Expression:
     """Parse an expression; raises SyntaxError for a text that is no Python expression."""
-    return Expression(text, _term(ast.parse(text, mode="eval").body))
+    return Expression(text, _term(parsing.expression(text)))
 
 
 def _term(expression: ast.expr) -> Term:

@@ -13,10 +13,10 @@ import ast
 import bisect
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Finding, Point
 
@@ -138,9 +138,7 @@ class Outline:
 
 def _tree(text: str) -> ast.Module | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        return parsing.module(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import ast
 import bisect
 import codecs
-import itertools
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
+from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Span
-from namecheck.core.regular_files import largest
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg | ast.alias
 
@@ -317,35 +315,14 @@ def _undecodable(filename: str, data: bytes, at: int, what: str) -> Finding:
 _TOO_DEEP: Final = ("too many nested", "too many levels of", "nested too deeply")
 
 
-# A syntax tree takes up to 900 bytes a token. Shorter texts are not counted.
-_MOST_TOKENS: Final = 400_000
-_BYTES_OF_TOKEN: Final = 25
-_UNCOUNTED: Final = 200_000
-# The words of strings and comments count too: to find the ends of f-strings takes a parser.
-# Quotes do not, but around nothing.
-_TOKEN: Final = r"\w++|\n\s*+|[^\w\s\"']|\"\s*+\"|'\s*+'"
-
-
-def _require_few_tokens(text: str, filename: str) -> None:
-    """Raise `Refused` for a text whose tree would take too much memory, although it is not long."""
-    if len(text) <= _UNCOUNTED:
-        return
-    limit = max(_MOST_TOKENS, largest() // _BYTES_OF_TOKEN)
-    if next(itertools.islice(re.finditer(_TOKEN, text), limit, None), None) is not None:
-        message = (
-            f"It is not read: it has over {limit:,} words, numbers, operators and lines, with "
-            "those in comments and strings, and its syntax tree may take too much memory."
-        )
-        help = "Split it, or leave it out with `exclude`."
-        raise Refused(Finding("NC002", message, filename, Span(1, 1, 1, 1), help=help))
-
-
 def _tree(text: str, filename: str) -> ast.Module:
-    _require_few_tokens(text, filename)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _with_type_comments(text) or ast.parse(text)
+        return _with_type_comments(text) or parsing.module(text)
+    except parsing.TooCostly as error:
+        help = "Split it, or leave it out with `exclude`."
+        message = f"It is not read: {error.msg}."
+        finding = Finding("NC002", message, filename, Span(1, 1, 1, 1), help=help)
+        raise Refused(finding) from error
     except SyntaxError as error:
         span = _error_span(error, text)
         if any(words in str(error.msg) for words in _TOO_DEEP):

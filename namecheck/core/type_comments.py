@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from namecheck.core import parsing
+
 _COMMENT: Final = re.compile(r"#\s*type:(?!\s*ignore\b)[^\n]*[\"']")
 _BODIES: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -19,7 +21,7 @@ def parsed(text: str) -> ast.Module | None:
     if "# type:" not in text or _COMMENT.search(text) is None:
         return None
     try:
-        tree = ast.parse(text, type_comments=True)
+        tree = parsing.module(text, type_comments=True)
     except SyntaxError:
         return None  # a type comment at another place is a comment like any other
     _Reader(text).annotate(tree)
@@ -79,6 +81,7 @@ class _Reader:
         if comment is None or not _has_text(comment):
             return
         try:
+            parsing.require_cheap(comment)
             signature = ast.parse(comment, mode="func_type")
         except SyntaxError:
             return
@@ -100,7 +103,7 @@ class _Reader:
         if comment is None or not _has_text(comment):
             return None
         try:
-            annotation = ast.parse(comment, mode="eval").body
+            annotation = parsing.expression(comment)
         except SyntaxError:
             return None
         self._place(annotation, comment, node, node)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from namecheck import project
+from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding
 from namecheck.core.syntax import Refused
@@ -61,7 +62,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
 def _called(text: str) -> str:
     """The method or attribute at the end of an expression, or the expression."""
     try:
-        node: ast.AST = ast.parse(f"({text})", mode="eval").body
+        node: ast.AST = parsing.expression(f"({text})")
     except SyntaxError:
         return text
     node = node.func if isinstance(node, ast.Call) else node

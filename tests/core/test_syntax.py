@@ -7,7 +7,7 @@ import codecs
 
 import pytest
 
-from namecheck.core import syntax
+from namecheck.core import parsing, syntax
 from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Refused, Source
 
@@ -151,7 +151,7 @@ def test_the_number_of_tokens_grows_with_the_size_that_is_allowed(
 ) -> None:
     text = "# " + "a " * 450_000  # costs nothing, for it makes no tree
     assert refusal(text.encode()).code == "NC002"
-    monkeypatch.setattr(syntax, "largest", lambda: 20_000_000)
+    monkeypatch.setattr(parsing, "largest", lambda: 20_000_000)
     assert not source(text).tree.body
 
 

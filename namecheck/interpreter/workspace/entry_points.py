@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from namecheck.core import parsing
 from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
@@ -412,7 +413,7 @@ class EntryPoints:
     def _of_type(self, annotation: ast.expr, store: Store, frame: Frame) -> Value:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
-                annotation = ast.parse(annotation.value, mode="eval").body
+                annotation = parsing.expression(annotation.value)
             except SyntaxError:
                 return self.interpreter.fresh("parameter")
         if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
