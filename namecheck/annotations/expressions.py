@@ -10,8 +10,9 @@ from typing import Any, Final, TypeAlias
 from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
+from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN, Unknown
-from namecheck.core.sizes import symbol
+from namecheck.core.sizes import fits, symbol
 
 Term: TypeAlias = "int | str | Operation | None"
 """A number, the name of an axis, an operation; None for what this language cannot compute."""
@@ -93,7 +94,7 @@ def read(text: str) -> Expression:
 
 def _term(expression: ast.expr) -> Term:
     if isinstance(expression, ast.Constant) and type(expression.value) is int:
-        return expression.value
+        return expression.value if fits(expression.value) else None
     if isinstance(expression, ast.Name):
         return expression.id
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
@@ -123,8 +124,17 @@ def symbolic(term: Term, axis_sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
         return UNKNOWN
     if term.operator == "**" and not _is_exponent(right):
         return UNKNOWN
-    symbolic_size: Size = _COMPUTED[term.operator](left, right)
+    symbolic_size: Size = _computed(term.operator, left, right)
     return symbolic_size
+
+
+def _computed(operator: str, *operand_sizes: Any) -> Any:
+    """The value of an operation on numbers or sizes; UNKNOWN where it is too large."""
+    try:
+        result = _COMPUTED[operator](*operand_sizes)
+    except Exhausted:
+        return UNKNOWN
+    return UNKNOWN if isinstance(result, int) and not fits(result) else result
 
 
 def _is_exponent(value: Any) -> bool:
@@ -158,8 +168,8 @@ def _value(term: Term, axis_sizes: Mapping[str, int]) -> int | None:
         return None
     if term.operator == "**" and not _is_exponent(right):
         return None
-    computed: int = _COMPUTED[term.operator](left, right)
-    return computed
+    result = _computed(term.operator, left, right)
+    return None if isinstance(result, Unknown) else int(result)
 
 
 def _line(term: Term, axis: str, axis_sizes: Mapping[str, int]) -> tuple[int, int] | None:

@@ -10,14 +10,16 @@ A position in it is a Python index: from the left (0, 1, …) into the prefix, f
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
+from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression, Known, same, symbol, symbols
+from namecheck.core.sizes import Expression, Known, fits, same, symbol, symbols
 
 Size: TypeAlias = int | Expression | Unknown
 
@@ -365,22 +367,28 @@ def _merged_name(dims: Sequence[Dim]) -> Name:
 
 
 def product(multiplied: Iterable[Size]) -> Size:
-    """The product of sizes, unknown where one of them is."""
-    total: int | Expression = 1
-    for size in multiplied:
-        if isinstance(size, Unknown):
-            return UNKNOWN
-        total = total * size
-    return total
+    """The product of sizes, unknown where one of them is, or where it is too large."""
+    return _computed(operator.mul, 1, multiplied)
 
 
 def added(summands: Iterable[Size]) -> Size:
-    """The sum of sizes, unknown where one of them is."""
-    total: int | Expression = 0
-    for size in summands:
+    """The sum of sizes, unknown where one of them is, or where it is too large."""
+    return _computed(operator.add, 0, summands)
+
+
+def _computed(
+    combine: Callable[[Known, Known], Known], start: int, operand_sizes: Iterable[Size]
+) -> Size:
+    total: Known = start
+    for size in operand_sizes:
         if isinstance(size, Unknown):
             return UNKNOWN
-        total = total + size
+        try:
+            total = combine(total, size)
+        except Exhausted:
+            return UNKNOWN
+        if isinstance(total, int) and not fits(total):
+            return UNKNOWN
     return total
 
 

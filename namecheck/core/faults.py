@@ -1,4 +1,4 @@
-"""Errors that stop a run before any file is checked."""
+"""Errors that stop a run before any file is checked, and what gives up a part of a file."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ class TableError(Exception):
 
 class LimitError(Exception):
     """An invalid limit in the environment; the message says what is wanted."""
+
+
+class Exhausted(Exception):
+    """The code that is being analysed costs more than it may."""

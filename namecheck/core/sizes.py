@@ -4,14 +4,22 @@ A symbol is the size of an axis, at least 1. An `Expression` is a polynomial in 
 quotients, in a canonical form, so that equal expressions are equal values; without symbols it is a
 plain int, never an `Expression`. It adds, multiplies and divides with ints and other expressions.
 `==` compares values; to compare sizes use `same`, which may be undecided.
+
+An expression with very many atoms is not computed: a program may square a sum again and again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.faults import Exhausted
+
+# The bits of a number, the atoms of an expression, and the products of monomials in a product.
+_MOST_BITS: Final = 1 << 10
+_MOST_ATOMS: Final = 5_000
+_MOST_PRODUCTS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,8 @@ class Expression:
         return _sum([*self.terms, *_terms(other)])
 
     def __mul__(self, other: Known) -> Known:
+        if not isinstance(other, int) and len(self.terms) * len(other.terms) > _MOST_PRODUCTS:
+            raise Exhausted
         return _sum(
             (_sorted(one + two), first * second)
             for one, first in self.terms
@@ -194,6 +204,8 @@ def _terms(size: Known) -> tuple[tuple[Monomial, int], ...]:
 
 
 def _atom(atom: Atom) -> Expression:
+    if _atoms((atom,)) > _MOST_ATOMS:
+        raise Exhausted
     return Expression((((atom,), 1),))
 
 
@@ -204,7 +216,31 @@ def _sum(terms: Iterable[tuple[Monomial, int]]) -> Known:
     nonzero = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
     if all(not monomial for monomial, _ in nonzero):
         return nonzero[0][1] if nonzero else 0
+    if sum(_atoms(monomial) for monomial, _ in nonzero) > _MOST_ATOMS:
+        raise Exhausted
+    if not all(fits(coefficient) for _, coefficient in nonzero):
+        raise Exhausted
     return Expression(tuple(sorted(nonzero, key=_order)))
+
+
+def fits(number: int) -> bool:
+    """Whether a number may be a size; others, whose digits would fill pages, are unknown."""
+    return number.bit_length() <= _MOST_BITS
+
+
+def _atoms(monomial: Monomial) -> int:
+    """The number of atoms in a monomial and in its quotients, and one."""
+    return 1 + sum(
+        1
+        if isinstance(atom, str)
+        else sum(_atoms(part) for part, _ in (*_terms(atom.numerator), *_terms(atom.denominator)))
+        for atom in monomial
+    )
+
+
+def cost(size: Known) -> int:
+    """The number of the monomials of a size."""
+    return 1 if isinstance(size, int) else len(size.terms)
 
 
 def _sorted(atoms: Monomial) -> Monomial:

@@ -78,3 +78,47 @@ def either_of_many(size: int) -> str:
     return _joined(
         ["def f(u):", "    match u:", f"        case {pattern}:", "            return A"]
     )
+
+
+def _of_sizes(*lines: str) -> str:
+    """A function that computes sizes from those of a declared tensor."""
+    first = ["from typing import Annotated", "def f(x: Annotated[Tensor, 'a b c d e']):"]
+    body = ["a, b, c, d, e = x.shape", "s = a + b + c + d + e", "q = a // b", *lines]
+    used = ["y = torch.zeros(s, q, names=('S', 'Q'))", "y.flatten(['S', 'Q'], 'R').sum('H')"]
+    return _joined([*first, *(f"    {line}" for line in (*body, *used))])
+
+
+def squared_sizes(size: int) -> str:
+    """A sum of sizes that is squared again and again."""
+    return _of_sizes(*["s = s * s"] * size)
+
+
+def quotients_of_sizes(size: int) -> str:
+    """Quotients of sizes in quotients."""
+    return _of_sizes(*["q = (q + a) // (q * b + 1) + q % (s + q)"] * size)
+
+
+def sums_of_sizes(size: int) -> str:
+    """Products of sums of sizes, and many of them."""
+    return _of_sizes(*["s = (a + b + 1) * (c + d + 2) * (e + s)", "q = s - q"] * size)
+
+
+def declared_powers(size: int) -> str:
+    """Declared sizes that are powers of powers, of numbers and of sums."""
+    number, total = "9", "(a+b+c+d+e)"
+    for _ in range(size):
+        number, total = f"({number})**64", f"({total})**8"
+    return _joined(
+        [
+            "from typing import Annotated",
+            f"def f(x: Annotated[Tensor, 'n={number} t={total}']):",
+            "    return x.flatten() + x.reshape(-1, 2)",
+        ]
+    )
+
+
+def repeated_dims(size: int) -> str:
+    """Dims that are repeated a great number of times, again and again."""
+    lines = ["x = torch.zeros(2, 3, names=('N', 'C')).rename(None)"]
+    lines += ["x = x.repeat(2**62, 2**62)", "x.flatten().sum('H')"] * size
+    return _joined(lines)

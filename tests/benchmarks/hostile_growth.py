@@ -459,6 +459,11 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         hostile_declarations.long_list: (250, 500, 1_000, 20_000),
         hostile_declarations.deep_inheritance: (50, 100, 200, 800),
         hostile_declarations.writes_to_one_of_many: (1, 2, 4, 32),
+        hostile_declarations.squared_sizes: (2, 4, 8, 64),
+        hostile_declarations.quotients_of_sizes: (2, 4, 8, 64),
+        hostile_declarations.sums_of_sizes: (2, 4, 8, 64),
+        hostile_declarations.declared_powers: (1, 2, 4, 16),
+        hostile_declarations.repeated_dims: (25, 50, 100, 400),
     }
     for program, steps in sizes.items():
         programs[(inspect.getdoc(program) or "").rstrip(".")] = program, steps

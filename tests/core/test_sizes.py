@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from namecheck.core import dims
+from namecheck.core.faults import Exhausted
+from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression, Known, divided, same, substituted, symbol, symbols
 
 D, H, S, T = map(symbol, "dhst")
@@ -111,3 +116,29 @@ def test_symbols_of_quotients_count() -> None:
 def test_division_by_zero_is_pythons() -> None:
     with pytest.raises(ZeroDivisionError):
         divided(D, 0)
+
+
+def again_and_again(size: Known, step: Callable[[Known], Known]) -> None:
+    for _ in range(40):
+        size = step(size)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda size: size * size,
+        lambda size: (size + D) // (size * H + 2) + size,
+        lambda size: size * 2**62,
+        lambda size: size + size * size % (S + 1),
+    ],
+)
+def test_what_is_too_long_is_not_computed(step: Callable[[Known], Known]) -> None:
+    with pytest.raises(Exhausted):
+        again_and_again(D // H + S + T, step)
+
+
+def test_a_product_that_is_too_large_is_unknown() -> None:
+    assert dims.product([1 << 62] * 3) == 1 << 186
+    assert dims.product([1 << 62] * 40) is UNKNOWN
+    assert dims.added([1 << 2_000, 1]) is UNKNOWN
+    assert dims.product([symbol("a"), 1 << 2_000]) is UNKNOWN

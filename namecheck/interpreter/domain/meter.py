@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from namecheck.core.faults import Exhausted
+
 EXPRESSION: Final = 8
 """The steps of one expression."""
 CALL: Final = 24
@@ -36,10 +38,6 @@ _LEAST: Final = 1_000_000
 _BRIEF: Final = 1_000_000
 # Characters of source that cost one step, to be parsed and indexed.
 _PARSED: Final = 4
-
-
-class Exhausted(Exception):
-    """The code that is being run has cost more steps than it may."""
 
 
 class Meter:

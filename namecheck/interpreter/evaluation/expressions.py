@@ -144,7 +144,10 @@ class Expressions:
 
     def _constant(self, constant: ast.Constant, store: Store, frame: Frame) -> Value:
         self._meter.spent -= EXPRESSION - 1  # a table of constants may be long
-        return Const(constant.value)
+        value = constant.value
+        if isinstance(value, int) and not sizes.fits(value):
+            return self.interpreter.fresh("big", "int")
+        return Const(value)
 
     def _name(self, name_node: ast.Name, store: Store, frame: Frame) -> Value:
         value = self.lookup(name_node.id, store, frame.environment)

@@ -10,13 +10,13 @@ from itertools import islice
 from typing import Final, NoReturn
 
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.faults import Exhausted
 from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.domain.cells import FOREIGN
-from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress

@@ -11,11 +11,11 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn, Protocol
 
+from namecheck.core.faults import Exhausted
 from namecheck.core.findings import Facts, Place
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.scopes import ScopeInfo
 from namecheck.interpreter.domain.store import Store

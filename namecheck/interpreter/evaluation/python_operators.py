@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import sizes
+from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain import class_lookup, equalities, identities, joins, limits
@@ -141,13 +143,23 @@ def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
         return None
     if name in _ARITHMETIC:
         by_zero = name in ("FloorDiv", "Mod") and operand_sizes[-1] == 0
-        return None if by_zero else sized(_PURE[name](*operand_sizes))
+        store.ledger.meter.spend(math.prod(map(sizes.cost, operand_sizes)))
+        return None if by_zero else _computed(name, operand_sizes)
     if name in ("Eq", "NotEq"):
         answer = sizes.same(operand_sizes[0], operand_sizes[1])
         return None if answer is None else Const(answer is (name == "Eq"))
     if name in _ORDERINGS:
         return _ordered_sizes(name, operand_sizes[0], operand_sizes[1])
     return None
+
+
+def _computed(name: str, operand_sizes: list[sizes.Known]) -> Value | None:
+    """The outcome of arithmetic on sizes; None where it is too large to be computed."""
+    try:
+        size: sizes.Known = _PURE[name](*operand_sizes)
+    except Exhausted:
+        return None
+    return None if isinstance(size, int) and not sizes.fits(size) else sized(size)
 
 
 def _ordered_sizes(name: str, left_size: sizes.Known, right_size: sizes.Known) -> Value | None:
@@ -247,6 +259,8 @@ def _on_constants(name: str, constants: list[Any], store: Store) -> Value:
         result = _PURE[name](*constants)
     except (TypeError, ValueError, ArithmeticError):
         return store.ledger.fresh("failed")
+    if isinstance(result, int) and not sizes.fits(result):
+        return store.ledger.fresh("big", "int")
     if isinstance(result, (bool, int, float, complex, str, bytes)):
         return Const(result)
     return store.ledger.fresh("constant")

@@ -8,10 +8,10 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 from namecheck.core.evidence import Evidence
+from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
-from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
     NONE,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import SCALAR
+from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.sizes import Known
 from namecheck.core.tensors import Many, Tensor
@@ -236,7 +237,10 @@ def _computed(key: Key, size_of_key: dict[Key, Known | None]) -> Known | None:
             divides = name in ("FloorDiv", "Mod")
             if left is None or right is None or (divides and right == 0):
                 return None
-            return _ARITHMETIC[name](left, right)
+            try:
+                return _ARITHMETIC[name](left, right)
+            except Exhausted:  # it is too long
+                return None
     return None
 
 

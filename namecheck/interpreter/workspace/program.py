@@ -6,9 +6,9 @@ import ast
 from typing import Final
 
 from namecheck.core import tensors
+from namecheck.core.faults import Exhausted
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import merges, scopes
-from namecheck.interpreter.domain.meter import Exhausted
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     ClassValue,

@@ -11,7 +11,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN
-from namecheck.core.sizes import Expression
+from namecheck.core.sizes import Expression, fits
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
 from namecheck.interpreter.domain import device_values, equalities, joins
@@ -124,7 +124,9 @@ def lower(value: Value, store: Store, visits: _Visits | None = None) -> Any:
             tensor = replace(tensor, likely=None)  # nothing more is likely than is certain
         return device_values.resolved(tensor, store)
     if isinstance(value, Const):
-        return value.value
+        constant = value.value
+        is_size = not isinstance(constant, int) or fits(constant)
+        return constant if is_size else UNKNOWN
     if isinstance(value, Opaque):
         return _lower_opaque(value, store)
     if isinstance(value, (TupleValue, ListValue, Repeated, DictValue)):
@@ -241,6 +243,8 @@ def lift(
         return joins.union([Alternative(NONE), Alternative(filled)], interpreter.context.ledger)
     if isinstance(answer, Expression):
         return sized(answer)
+    if isinstance(answer, int) and not fits(answer):
+        return interpreter.fresh("big", "int")
     if answer is UNKNOWN:
         if query is None:
             return interpreter.fresh("unknown")
