@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from namecheck.core import sizes
 from namecheck.interpreter.domain.values import Const, Repeated, Value
 from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.frames import Call
@@ -29,6 +30,13 @@ def prod(interpreter: Interpreter, call: Call) -> Value:
     return total
 
 
+_KINDS: Final = {
+    **dict.fromkeys(("ceil", "floor", "gcd", "isqrt", "lcm", "prod", "trunc", *_GROWING), "int"),
+    **dict.fromkeys(("isclose", "isfinite", "isinf", "isnan"), "bool"),
+    **dict.fromkeys(("frexp", "modf", "sumprod"), None),
+}
+
+
 @family("math")
 def function_of_numbers(interpreter: Interpreter, name: str, call: Call) -> Value:
     """``math.sqrt(2.0)``."""
@@ -40,6 +48,6 @@ def function_of_numbers(interpreter: Interpreter, name: str, call: Call) -> Valu
             result = function(*numbers)
         except (TypeError, ValueError, OverflowError):
             return interpreter.fresh("math")
-        if isinstance(result, (int, float)):
+        if isinstance(result, float) or (isinstance(result, int) and sizes.fits(result)):
             return Const(result)
-    return interpreter.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")
+    return interpreter.fresh("math", _KINDS.get(name, "float"))
