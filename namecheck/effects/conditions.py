@@ -141,7 +141,9 @@ def _numel(value: Any) -> Any:
 
 
 def _count(value: Any) -> int | Unknown:
-    return len(value) if isinstance(value, (tuple, list)) else UNKNOWN
+    if isinstance(value, (tuple, list)):
+        return len(value)
+    return 1 if isinstance(value, int) else UNKNOWN
 
 
 def _is_meta(value: Any) -> bool:
@@ -169,6 +171,6 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 ``rank`` is the number of dims of a tensor, ``min_rank`` the least that it may be, ``last`` the
 index of the last dim, ``first`` the name of the first dim; ``numel`` the number of elements of a
 tensor, or of a tensor with this size or these sizes; ``is_meta`` whether a tensor is certainly on
-the meta device, ``is_tensor`` whether an argument is a tensor; ``count`` the number of tensors in a
-list.
+the meta device, ``is_tensor`` whether an argument is a tensor; ``count`` the number of items in a
+list, of a single dim 1.
 """

@@ -294,10 +294,10 @@ _TAKING: Final = frozenset({"tensor", "tensors", "any"})
 
 def _looks_up_none(parameter: Parameter, value: Any) -> bool:
     """Whether None is passed, not left out, where a dim is looked up (recorded: squeeze, sum)."""
-    if not {"dim", "name"} <= parameter.kinds:
-        return False
+    if isinstance(value, str):
+        return value == "*" and not parameter.kinds.isdisjoint(("dim", "dims"))
     optional = "none" in parameter.kinds or parameter.default is None
-    return bool(value == "*") or (value is None and not optional)
+    return value is None and not optional and {"dim", "name"} <= parameter.kinds
 
 
 def _read(value: Any) -> Any:
