@@ -74,6 +74,11 @@ def test_what_was_loaded_before_the_installation_has_unknown_names(
             assert names_of(tensor) == carried
             return
         assert names_of(tensor) == ("?", "?")
+        assert repr(tensor) == repr(tensor.clone()) == repr(copy.copy(tensor))
+        for _ in range(2):  # the second call is remembered
+            assert (
+                names(tensor.rename(None)) == names(tensor.unflatten(0, (2, 1))[0]) == (None, None)
+            )
         assert names(tensor + 1) == names(tensor.relu()) == names(tensor.sum(0, True))
         assert names(tensor.t()) == names(tensor[:1]) == (None, None)
         with pytest.raises((namecheck.NameMismatch, TypeError)):

@@ -92,7 +92,10 @@ def read_names(carried: object) -> tuple[Name, ...]:
 def has_rank_of_names(tensor: torch.Tensor) -> bool:
     """Whether a tensor has as many dims as names, or no names."""
     carried: Names | None = getattr(tensor, ATTRIBUTE, None)
-    return carried is None or len(carried) == tensor.dim()
+    try:
+        return carried is None or len(carried) == tensor.dim()
+    except TypeError:  # it has no length
+        return False
 
 
 def visible_names(tensor: torch.Tensor) -> Names:
