@@ -329,10 +329,15 @@ class Site:
         }
 
     def _public(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The keywords without the private ones that torch's functions pass to each other."""
-        if any(p.mapping for signature in self.target.row.signatures for p in signature):
+        """The keywords without the private ones that torch's functions pass to each other.
+
+        A row that takes such a keyword declares it.
+        """
+        parameters = [each for signature in self.target.row.signatures for each in signature]
+        if any(each.mapping for each in parameters):
             return kwargs
-        return {key: value for key, value in kwargs.items() if not key.startswith("_")}
+        declared = {each.name for each in parameters}
+        return {k: value for k, value in kwargs.items() if not k.startswith("_") or k in declared}
 
     def _changes(
         self, inference: Inference, args: tuple[Any, ...], kwargs: Mapping[str, Any]
