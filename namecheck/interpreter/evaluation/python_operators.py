@@ -156,10 +156,12 @@ def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
 def _computed(name: str, operand_sizes: list[sizes.Known]) -> Value | None:
     """The outcome of arithmetic on sizes; None where it is too large to be computed."""
     try:
-        size: sizes.Known = _PURE[name](*operand_sizes)
+        computed_size: sizes.Known = _PURE[name](*operand_sizes)
     except Exhausted:
         return None
-    return None if isinstance(size, int) and not sizes.fits(size) else sized(size)
+    if isinstance(computed_size, int) and not sizes.fits(computed_size):
+        return None
+    return sized(computed_size)
 
 
 def _ordered_sizes(name: str, left_size: sizes.Known, right_size: sizes.Known) -> Value | None:
