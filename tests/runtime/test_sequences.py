@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from namecheck.runtime import runtime
+from namecheck.runtime.core.patch_table import Patch, PatchTable
 from tests.runtime.tensors import called
 
 SCALAR: Final = torch.tensor(2.0)
@@ -55,6 +56,28 @@ def test_the_shim_makes_no_sequences() -> None:
         with runtime():
             assert sequences() == before
         assert sequences() == before
+
+
+class Plain:
+    """A class without items."""
+
+
+def test_a_class_is_no_sequence_after_its_patch() -> None:
+    """Python itself makes it one: without that, all of this could be removed."""
+
+    class Below(Plain):
+        pass
+
+    setattr(Plain, "__getitem__", lambda self, index: index)  # noqa: B010
+    assert [is_sequence(kind()) for kind in (Plain, Below)] == [True, True]
+    delattr(Plain, "__getitem__")
+    table = PatchTable()
+    table.apply([Patch(Plain, "__getitem__", lambda self, index: index)])
+    value: Any = Below()
+    assert value[3] == 3
+    assert [is_sequence(kind()) for kind in (Plain, Below)] == [False, False]
+    table.restore()
+    assert [is_sequence(kind()) for kind in (Plain, Below)] == [False, False]
 
 
 MAKERS: Final[dict[str, Callable[[Any], torch.Tensor]]] = {

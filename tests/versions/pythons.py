@@ -21,11 +21,11 @@ from tests.versions.outcomes import Outcome, not_run, of_run
 
 MINORS: Final = (11, 12, 13, 14)
 
-# They need torch, and read the bytecode, the frames or the tracebacks of running programs.
+# They need torch, and read bytecode, frames, tracebacks, or the slots of classes.
 FRAMES: Final = (
     *("tests/runtime/test_checking.py", "tests/runtime/test_frames.py"),
     *("tests/runtime/test_import_hook.py", "tests/runtime/test_platforms.py"),
-    "tests/runtime/test_script.py",
+    *("tests/runtime/test_script.py", "tests/runtime/test_sequences.py"),
 )
 # Nothing is found in these by the command of the installed distribution.
 SILENT: Final = "fixtures/silent"

@@ -42,7 +42,7 @@ def empty_again(slots: list[Slot]) -> None:
 def empty_as_in(kind: Any, ancestor: type) -> None:
     """Empty the slots of a new class that it has for items as its ancestor has them."""
     for attribute, place in _PLACES.items() if _can_be_emptied() else ():
-        definer = next(each for each in kind.__mro__ if attribute in vars(each))
+        definer = next((each for each in kind.__mro__ if attribute in vars(each)), None)
         if definer is ancestor and _is_empty(ancestor, place):
             _empty(kind, place)
 
