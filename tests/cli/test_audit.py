@@ -92,6 +92,24 @@ READS: Final = (
     ["rule"],
     ["check", "-"],
     ["check", "--output-format", "gitlab", "--no-cache", "out/passwd", "passwd.py", "pipe.py"],
+    ["check", "--no-cache", "-j", "1", "--shard", "1/2", "--output", "json=-", "--force-exclude"],
+    ["check", "--no-cache", "-j", "1", "--add-ignore", "--fix", "--unsafe-fixes", "--diff"],
+    ["check", "--no-cache", "--stdin-filename", "package/evil.py", "--no-baseline", "-"],
+    ["coverage", "--output-format", "json"],
+    ["migrate", "--check", "--unsafe-fixes", "--all-or-nothing", "."],
+    ["reveal", "--evidence", "observed", "--output-format", "json", "named2.py"],
+    [
+        "report",
+        "--evidence",
+        "observed",
+        "--attributes",
+        "all",
+        "-j",
+        "1",
+        "--html",
+        "../pages",
+        ".",
+    ],
 )
 # The verbs that do more than read, whatever their arguments.
 _DOES_MORE: Final = {
