@@ -53,6 +53,8 @@ class Walk:
 
     def _path(self, path: str, entries: list[Entry]) -> None:
         whole = os.path.abspath(path)
+        if not os.path.lexists(path) and os.path.lexists(whole):
+            path = whole  # the working folder cannot be searched
         if os.path.isdir(path):
             self._project = ""
             self._directory(path, whole, self._adjust(configuration.above(path)), entries)

@@ -305,9 +305,13 @@ def test_a_folder_that_cannot_be_read_is_called_by_its_name(
         locked.chmod(0)
         assert run("locked") == run("./locked") == {"locked": [_DENIED]}
         locked.chmod(0o755)
+        monkeypatch.chdir(locked)
+        locked.chmod(0)
+        assert run(".") == {str(locked): [_DENIED]}
+        locked.chmod(0o755)
         return
     forbidden = _forbidding(str(locked))
-    for function in ("scandir", "stat", "open"):
+    for function in ("scandir", "stat", "lstat", "open"):
         monkeypatch.setattr(os, function, forbidden(getattr(os, function)))
     monkeypatch.setattr(os, "access", lambda path, mode: os.path.abspath(path) != str(locked))
     assert run("locked") == {"locked": [_DENIED]}
@@ -315,7 +319,7 @@ def test_a_folder_that_cannot_be_read_is_called_by_its_name(
     assert run(".") == {str(locked): [_DENIED]}
 
 
-_STAT: Final = os.stat
+_STAT: Final = (os.stat, os.lstat)
 _DENIED: Final = "It cannot be read: Permission denied."
 
 
@@ -325,7 +329,9 @@ def _forbidding(folder: str) -> Callable[[Callable[..., object]], Callable[..., 
     def forbidding(function: Callable[..., object]) -> Callable[..., object]:
         def forbidden(path: str, *rest: object, **how: object) -> object:
             whole = os.path.abspath(path)
-            if whole.startswith(f"{folder}/") or (whole == folder and function is not _STAT):
+            if os.getcwd() == folder and not os.path.isabs(path):
+                raise PermissionError(13, "Permission denied")
+            if whole.startswith(f"{folder}/") or (whole == folder and function not in _STAT):
                 raise PermissionError(13, "Permission denied")
             return function(path, *rest, **how)
 
