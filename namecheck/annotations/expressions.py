@@ -84,12 +84,15 @@ _COMPUTED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 
 _LARGEST_EXPONENT: Final = 64
+# A power of a power of a number may have thousands of digits, and each further one many more.
+_MOST_POWERS: Final = 1
 _NO_SIZES: Final[Mapping[str, Size]] = {}
 
 
 def read(text: str) -> Expression:
     """Parse an expression; raises SyntaxError for a text that is no Python expression."""
-    return Expression(text, _term(parsing.expression(text)))
+    term = _term(parsing.expression(text))
+    return Expression(text, term if _powers(term) <= _MOST_POWERS else None)
 
 
 def _term(expression: ast.expr) -> Term:
@@ -104,6 +107,13 @@ def _term(expression: ast.expr) -> Term:
             _OPERATORS[type(expression.op)], _term(expression.left), _term(expression.right)
         )
     return None
+
+
+def _powers(term: Term) -> int:
+    """How many powers a term raises to one another."""
+    if not isinstance(term, Operation):
+        return 0
+    return (term.operator == "**") + max(_powers(term.left), _powers(term.right))
 
 
 def symbolic(term: Term, axis_sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
@@ -168,8 +178,9 @@ def _value(term: Term, axis_sizes: Mapping[str, int]) -> int | None:
         return None
     if term.operator == "**" and not _is_exponent(right):
         return None
-    result = _computed(term.operator, left, right)
-    return None if isinstance(result, Unknown) else int(result)
+    # No size is asked whether it is too large: a graph would be traced again for each size.
+    computed: int = _COMPUTED[term.operator](left, right)
+    return computed
 
 
 def _line(term: Term, axis: str, axis_sizes: Mapping[str, int]) -> tuple[int, int] | None:
