@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from namecheck.cli import diffs
 from namecheck.cli.console import CLEAN, FOUND, Usage, complain, painter
 from namecheck.core.dataclasses import replace
 
@@ -185,6 +184,7 @@ def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
 
 def show(run: CheckRun, mending: Mending) -> int:
     """Print the changes as a unified diff; returns the exit status."""
+    from namecheck.cli import diffs
     from namecheck.report import changes
 
     diffs.show(
