@@ -10,9 +10,8 @@ from typing import Any, Final, TypeAlias
 from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
-from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN, Unknown
-from namecheck.core.sizes import fits, symbol
+from namecheck.core.sizes import computed, fits, symbol
 
 Term: TypeAlias = "int | str | Operation | None"
 """A number, the name of an axis, an operation; None for what this language cannot compute."""
@@ -134,17 +133,8 @@ def symbolic(term: Term, axis_sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
         return UNKNOWN
     if term.operator == "**" and not _is_exponent(right):
         return UNKNOWN
-    symbolic_size: Size = _computed(term.operator, left, right)
-    return symbolic_size
-
-
-def _computed(operator: str, *operand_sizes: Any) -> Any:
-    """The value of an operation on numbers or sizes; UNKNOWN where it is too large."""
-    try:
-        result = _COMPUTED[operator](*operand_sizes)
-    except Exhausted:
-        return UNKNOWN
-    return UNKNOWN if isinstance(result, int) and not fits(result) else result
+    size = computed(_COMPUTED[term.operator], left, right)
+    return UNKNOWN if size is None else size
 
 
 def _is_exponent(value: Any) -> bool:
@@ -179,8 +169,8 @@ def _value(term: Term, axis_sizes: Mapping[str, int]) -> int | None:
     if term.operator == "**" and not _is_exponent(right):
         return None
     # No size is asked whether it is too large: a graph would be traced again for each size.
-    computed: int = _COMPUTED[term.operator](left, right)
-    return computed
+    number: int = _COMPUTED[term.operator](left, right)
+    return number
 
 
 def _line(term: Term, axis: str, axis_sizes: Mapping[str, int]) -> tuple[int, int] | None:

@@ -17,9 +17,8 @@ from typing import Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression, Known, fits, same, symbol, symbols
+from namecheck.core.sizes import Expression, Known, computed, same, symbol, symbols
 
 Size: TypeAlias = int | Expression | Unknown
 
@@ -368,27 +367,25 @@ def _merged_name(dims: Sequence[Dim]) -> Name:
 
 def product(multiplied: Iterable[Size]) -> Size:
     """The product of sizes, unknown where one of them is, or where it is too large."""
-    return _computed(operator.mul, 1, multiplied)
+    return _folded(operator.mul, 1, multiplied)
 
 
 def added(summands: Iterable[Size]) -> Size:
     """The sum of sizes, unknown where one of them is, or where it is too large."""
-    return _computed(operator.add, 0, summands)
+    return _folded(operator.add, 0, summands)
 
 
-def _computed(
+def _folded(
     combine: Callable[[Known, Known], Known], start: int, operand_sizes: Iterable[Size]
 ) -> Size:
     total: Known = start
     for size in operand_sizes:
         if isinstance(size, Unknown):
             return UNKNOWN
-        try:
-            total = combine(total, size)
-        except Exhausted:
+        result = computed(combine, total, size)
+        if result is None:
             return UNKNOWN
-        if isinstance(total, int) and not fits(total):
-            return UNKNOWN
+        total = result
     return total
 
 

@@ -10,7 +10,7 @@ An expression with very many atoms is not computed: a program may square a sum a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
@@ -221,6 +221,15 @@ def _sum(terms: Iterable[tuple[Monomial, int]]) -> Known:
     if not all(fits(coefficient) for _, coefficient in nonzero):
         raise Exhausted
     return Expression(tuple(sorted(nonzero, key=_order)))
+
+
+def computed(combine: Callable[..., Known], *operand_sizes: Known) -> Known | None:
+    """The result of arithmetic on sizes; None where it is too large to be one."""
+    try:
+        result = combine(*operand_sizes)
+    except Exhausted:
+        return None
+    return None if isinstance(result, int) and not fits(result) else result
 
 
 def fits(number: int) -> bool:

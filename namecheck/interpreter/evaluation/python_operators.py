@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import sizes
-from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain import class_lookup, equalities, identities, joins, limits
@@ -144,24 +143,14 @@ def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
     if name in _ARITHMETIC:
         by_zero = name in ("FloorDiv", "Mod") and operand_sizes[-1] == 0
         store.ledger.meter.spend(math.prod(map(sizes.cost, operand_sizes)))
-        return None if by_zero else _computed(name, operand_sizes)
+        size = None if by_zero else sizes.computed(_PURE[name], *operand_sizes)
+        return None if size is None else sized(size)
     if name in ("Eq", "NotEq"):
         answer = sizes.same(operand_sizes[0], operand_sizes[1])
         return None if answer is None else Const(answer is (name == "Eq"))
     if name in _ORDERINGS:
         return _ordered_sizes(name, operand_sizes[0], operand_sizes[1])
     return None
-
-
-def _computed(name: str, operand_sizes: list[sizes.Known]) -> Value | None:
-    """The outcome of arithmetic on sizes; None where it is too large to be computed."""
-    try:
-        computed_size: sizes.Known = _PURE[name](*operand_sizes)
-    except Exhausted:
-        return None
-    if isinstance(computed_size, int) and not sizes.fits(computed_size):
-        return None
-    return sized(computed_size)
 
 
 def _ordered_sizes(name: str, left_size: sizes.Known, right_size: sizes.Known) -> Value | None:

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import SCALAR
-from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN, Unknown
-from namecheck.core.sizes import Known
+from namecheck.core.sizes import Known, computed
 from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.addresses import AttributeTensor, HeldTensor, LayerTensor
@@ -237,10 +236,7 @@ def _computed(key: Key, size_of_key: dict[Key, Known | None]) -> Known | None:
             divides = name in ("FloorDiv", "Mod")
             if left is None or right is None or (divides and right == 0):
                 return None
-            try:
-                return _ARITHMETIC[name](left, right)
-            except Exhausted:  # it is too long
-                return None
+            return computed(_ARITHMETIC[name], left, right)
     return None
 
 
