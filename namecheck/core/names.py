@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Final, TypeAlias
@@ -343,7 +344,7 @@ def with_occurrences(names: Sequence[Name]) -> tuple[Name, ...]:
     axes = [name for name in names if isinstance(name, Axis)]
     words = [axis.name for axis in axes]
     doubtful = {axis.name for axis in axes if axis.occurrence == SOME}
-    several = {word for word in words if words.count(word) > 1} - doubtful
+    several = {word for word, times in Counter(words).items() if times > 1} - doubtful
     numbers = {word: _numbers(word, axes) for word in several}
     return tuple(
         replace(name, occurrence=next(numbers[name.name]))
@@ -402,14 +403,15 @@ def nameless(help: str) -> Contradiction:
 def check_distinct(names: Sequence[Name]) -> None:
     """Refuse a label that a tensor has twice; an axis may repeat."""
     labels = [name for name in names if isinstance(name, str)]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise Contradiction(
-                "NC104",
-                f"Cannot construct a tensor with duplicate names. Got names: {show(names)}.",
-                names=(label,),
-                help=f"Give one of the dimensions '{label}' another name with `rename`.",
-            )
+    if len(set(labels)) == len(labels):
+        return
+    label = next(label for label, times in Counter(labels).items() if times > 1)
+    raise Contradiction(
+        "NC104",
+        f"Cannot construct a tensor with duplicate names. Got names: {show(names)}.",
+        names=(label,),
+        help=f"Give one of the dimensions '{label}' another name with `rename`.",
+    )
 
 
 def show_name(name: Name) -> str:

@@ -77,9 +77,9 @@ def children(node: ast.AST) -> list[ast.AST]:
     return nodes_below
 
 
-def nodes(root: ast.AST) -> list[ast.AST]:
-    """A node and all below it, outer ones first, without contexts and operators."""
-    every = [root]
+def nodes(*roots: ast.AST) -> list[ast.AST]:
+    """Nodes and all below them, outer ones first, without contexts and operators."""
+    every = [*roots]
     for node in every:  # it grows meanwhile
         add_children(node, every)
     return every

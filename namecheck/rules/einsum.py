@@ -77,19 +77,16 @@ def _read(equation: str) -> tuple[list[Subscripts], Subscripts]:
 
 
 def _subscripts(term: str) -> Iterator[str]:
-    rest = term
-    while rest:
-        if rest.startswith("..."):
-            yield "..."
-            rest = rest[3:]
-            continue
-        letter, rest = rest[0], rest[1:]
-        if not (letter.isascii() and letter.isalpha()):
+    index = 0
+    while index < len(term):
+        letter = "..." if term.startswith("...", index) else term[index]
+        if letter != "..." and not (letter.isascii() and letter.isalpha()):
             raise _malformed(
-                f"invalid subscript given at index {len(term) - len(rest) - 1} in the equation "
-                "string, subscripts must be in [a-zA-Z]"
+                f"invalid subscript given at index {index} in the equation string, subscripts must "
+                "be in [a-zA-Z]"
             )
         yield letter
+        index += len(letter)
 
 
 def _checked(output: Subscripts, terms: Sequence[Subscripts]) -> Subscripts:

@@ -7,6 +7,7 @@ a name. The error messages are einops' own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
@@ -152,9 +153,8 @@ def _invalid(word: str, reason: str) -> Contradiction:
 
 
 def _check_distinct(read: Side) -> None:
-    letters = read.letters
-    for letter in letters:
-        if letter != "_" and letters.count(letter) > 1:
+    for letter, times in Counter(read.letters).items():
+        if letter != "_" and times > 1:
             raise wrong(
                 f'Indexing expression contains duplicate dimension "{letter}"',
                 help="Give each dimension a letter of its own.",
@@ -169,7 +169,8 @@ def listed(letters: Sequence[Letter]) -> str:
 
 def without(letters: Sequence[Letter], others: Sequence[Letter]) -> list[Letter]:
     """The letters that are not among others."""
-    return [letter for letter in letters if letter not in others]
+    excluded = set(others)
+    return [letter for letter in letters if letter not in excluded]
 
 
 def _lost(left: Side, right: Side) -> list[Letter]:

@@ -409,6 +409,7 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "one operation of many operands": (operands, (75, 150, 300, 600)),
     "many handlers of one block": (many_handlers, (75, 150, 300, 600)),
     "refused calls of one scope": (refused_calls, (100, 200, 400, 800)),
+    "a tensor of many dims": (dims, (500, 1_000, 2_000, 4_000)),
     "an argument of many dims": (dims_of_one_argument, (500, 1_000, 2_000, 4_000)),
     "dataclasses in diamonds": (hostile_declarations.diamonds_of_dataclasses, (5, 10, 20, 40)),
     "a dataclass of many fields": (
@@ -444,7 +445,6 @@ def _programs() -> dict[str, tuple[Program, tuple[int, ...]]]:
         suppressions: (500, 1_000, 2_000, 4_000),
         used_suppressions: (250, 500, 1_000, 2_000),
         findings: (250, 500, 1_000, 2_000),
-        dims: (100, 200, 400, 800),
         loops: (3, 6, 9, 12),
         tensors_in_a_dict: (250, 500, 1_000, 2_000),
         patterns: (25, 50, 100, 200),

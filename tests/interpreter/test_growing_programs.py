@@ -9,12 +9,15 @@ from typing import Final
 
 import pytest
 
+from namecheck.core import names as naming
 from namecheck.core.findings import Finding, Span
 from namecheck.interpreter.domain import meter
+from namecheck.interpreter.models.third_party import fancy_einsum
 from namecheck.interpreter.workspace import analysis
 from namecheck.project.file_check import Checker
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments, suppress
+from namecheck.rules import einsum, patterns
 from tests.benchmarks import hostile_declarations
 from tests.benchmarks.hostile import HEAD, TAIL
 from tests.benchmarks.hostile_growth import GIVEN_UP, LINEAR, PROGRAMS
@@ -160,3 +163,26 @@ def test_suppressions_are_matched_with_findings_by_line() -> None:
     assert suppress(comments, findings, frozenset({"NC010"})) == []
     # Each with each, they would take half a minute.
     assert time.process_time() - begin < 3
+
+
+def test_names_are_compared_by_their_hashes() -> None:
+    words = [f"d{number}" for number in range(40_000)]
+    text = " ".join(words)
+    begin = time.process_time()
+    naming.check_distinct(words)
+    axes = naming.with_occurrences([naming.Axis(word) for word in words])
+    left, right = patterns.sides(f"{text} -> {text}")
+    patterns.check_rearrangement(left, right)
+    equation = fancy_einsum.explicit(text)
+    # Each with each, they would take half a minute.
+    assert time.process_time() - begin < 5
+    assert len(axes) == len(left.letters) == len(words)
+    assert equation.split() == [*words, "->", *sorted(words)]
+
+
+def test_the_letters_of_a_long_equation() -> None:
+    begin = time.process_time()
+    with pytest.raises(naming.Contradiction, match="at index 1000000"):
+        einsum.einsum("a" * 1_000_000 + "?", [])
+    # Where the rest of the equation is copied at each letter, half a minute.
+    assert time.process_time() - begin < 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from namecheck.interpreter.domain.values import Const, Value
@@ -30,6 +31,7 @@ def explicit(equation: str) -> str:
     """An equation in the form of einops, with its result written out."""
     tokens = re.findall(_TOKENS, equation)
     if "->" not in tokens:
-        once = sorted(word for word in tokens if word not in _SYMBOLS and tokens.count(word) == 1)
+        counts = Counter(tokens)
+        once = sorted(word for word in tokens if word not in _SYMBOLS and counts[word] == 1)
         tokens += ["->", *(["..."] if "..." in tokens else []), *once]
     return " ".join(tokens)

@@ -48,12 +48,17 @@ def trace(
 ) -> dict[str, Place]:
     """The origin of each name of a result: an operand's origin, or this call."""
     traced: dict[str, Place] = {}
+    literals: dict[object, Node] | None = None
     for name in tensor.names:
         word = naming.word(name)
-        if word is not None:
-            traced[word] = before.get(word) or interpreter.place(
-                _written_out(word, node), "named here"
-            )
+        if word is None:
+            continue
+        place = before.get(word)
+        if place is None:
+            if literals is None:
+                literals = _literals(node)
+            place = interpreter.place(literals.get(word, node), "named here")
+        traced[word] = place
     return traced
 
 
@@ -81,9 +86,13 @@ def of_names(
     return tuple(places)
 
 
-def _written_out(word: str, node: Node) -> Node:
-    """The place of a name in a call: the literal string or the keyword, else the whole call."""
-    for inner in nodes(node):
-        if isinstance(inner, ast.Constant) and inner.value == word:
-            return inner
-    return node
+def _literals(node: Node) -> dict[object, Node]:
+    """The first place of each string in a call, outer ones first; not those of its receiver."""
+    roots: list[ast.AST] = [node]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        roots = [*node.args, *node.keywords]
+    first: dict[object, Node] = {}
+    for inner in nodes(*roots):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            first.setdefault(inner.value, inner)
+    return first
