@@ -77,9 +77,9 @@ def children(node: ast.AST) -> list[ast.AST]:
     return nodes_below
 
 
-def nodes(*roots: ast.AST) -> list[ast.AST]:
+def nodes(*tops: ast.AST) -> list[ast.AST]:
     """Nodes and all below them, outer ones first, without contexts and operators."""
-    every = [*roots]
+    every = [*tops]
     for node in every:  # it grows meanwhile
         add_children(node, every)
     return every

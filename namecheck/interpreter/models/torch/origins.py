@@ -88,11 +88,11 @@ def of_names(
 
 def _literals(node: Node) -> dict[object, Node]:
     """The first place of each string in a call, outer ones first; not those of its receiver."""
-    roots: list[ast.AST] = [node]
+    every = nodes(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        roots = [*node.args, *node.keywords]
-    first: dict[object, Node] = {}
-    for inner in nodes(*roots):
+        every = nodes(*node.args, *node.keywords)
+    literals: dict[object, Node] = {}
+    for inner in every:
         if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-            first.setdefault(inner.value, inner)
-    return first
+            literals.setdefault(inner.value, inner)
+    return literals
