@@ -64,7 +64,7 @@ def attributed(
         if effects.irregular is not None and conditions.holds(effects.irregular, arguments)
         else dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
         device.of_result(effects.device, call_operands, defaults, target),
-        layout.of_result(effects.layout, call_operands, writes=target is not None),
+        layout.of_result(answer, effects.layout, call_operands, writes=target is not None),
         memory_order.of_result(answer, effects.memory, call_operands),
     )
 

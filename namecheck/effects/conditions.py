@@ -146,6 +146,14 @@ def _count(value: Any) -> int | Unknown:
     return 1 if isinstance(value, int) else UNKNOWN
 
 
+def _any(value: Any) -> bool | Unknown:
+    """Whether an item of a list is true, or a single value."""
+    answers = {_truth(item) for item in (value if isinstance(value, (tuple, list)) else (value,))}
+    if Answer.YES in answers:
+        return True
+    return UNKNOWN if Answer.MAYBE in answers else False
+
+
 def _is_meta(value: Any) -> bool:
     return isinstance(value, Tensor) and value.device == META
 
@@ -162,6 +170,7 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "first": _first,
         "numel": _numel,
         "count": _count,
+        "any": _any,
         "is_meta": _is_meta,
         "is_tensor": _is_tensor,
     }
@@ -172,5 +181,5 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 index of the last dim, ``first`` the name of the first dim; ``numel`` the number of elements of a
 tensor, or of a tensor with this size or these sizes; ``is_meta`` whether a tensor is certainly on
 the meta device, ``is_tensor`` whether an argument is a tensor; ``count`` the number of items in a
-list, of a single dim 1.
+list, of a single dim 1; ``any`` whether an item of a list is certainly not 0.
 """

@@ -3,8 +3,10 @@
 A result computed from strided tensors is strided, and so is a new tensor by default. The column
 `layout` states the exceptions: a layout, or that of the first operand (``first``, ``coo`` if that
 is sparse_coo), or of a ``product`` of matrices. `refuses` has torch's error for a first operand
-with some layout, as ``sparse_coo = "aten::exp"``: the kernel that is missing, or the message.
-tests/runtime/test_layout_rows.py compares all of it with torch 2.13.
+with some layout, as ``sparse_coo = "aten::exp"``: the kernel that is missing, or the message. A
+condition may follow the layout, about the arguments and the ``result`` too, where torch returns
+some tensors as they are: ``sparse_coo if any(pad)``. tests/runtime/test_layout_rows.py compares all
+of it with torch 2.13.
 """
 
 from __future__ import annotations
@@ -16,10 +18,35 @@ from namecheck.core.dataclasses import dataclass
 from namecheck.core.layouts import LAYOUTS, SPARSE, STRIDED
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.effects import conditions
 from namecheck.effects.operands import Operands
-from namecheck.effects.words import Message, ParameterNames, WordError, read_message, read_word
+from namecheck.effects.words import (
+    Condition,
+    Message,
+    ParameterNames,
+    Subject,
+    WordError,
+    check_parameters,
+    read_message,
+    read_subject,
+    read_word,
+)
 
 WORDS: Final = ("first", "coo", "product", "unknown", *LAYOUTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The error of torch for a layout, and on what condition, if not always."""
+
+    message: Message
+    condition: Condition | None = None
+
+    def counts(self, arguments: Mapping[str, Any], result: Any) -> bool:
+        """Whether torch certainly refuses a call with these arguments."""
+        if self.condition is None:
+            return True
+        return conditions.holds(self.condition, {**arguments, "result": result})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +57,7 @@ class LayoutEffect:
     """
 
     word: str
-    refusals: Mapping[str, Message]
+    refusals: Mapping[str, Refusal]
     tensors: tuple[str, ...]
     counted: tuple[str, ...]
 
@@ -40,7 +67,7 @@ def read(
 ) -> LayoutEffect:
     """Read the columns `layout` and `refuses`; `formats` if the call takes a memory format."""
     word = read_word(text).name or ("first" if formats and tensor_parameters else "")
-    refusals = {layout: _refusal(layout, words) for layout, words in refuses.items()}
+    refusals = dict(_refusal(subject, words) for subject, words in refuses.items())
     return LayoutEffect(word, refusals, tensor_parameters, tensor_parameters or ("data",))
 
 
@@ -51,22 +78,36 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
         raise WordError(f"unknown word '{word.name}'", WORDS)
 
 
-def check_refusal(layout: str, text: str, parameters: ParameterNames | None) -> None:
+def refused_layout(subject: Subject) -> str:
+    """The layout that an entry of `refuses` is about; raises `WordError`."""
+    match subject:
+        case Subject((layout,), "" | "if") if layout in LAYOUTS:
+            return layout
+    raise WordError(f"unknown layout '{','.join(subject.parameters)}'", LAYOUTS, "layouts")
+
+
+def check_refusal(subject_text: str, text: str, parameters: ParameterNames | None) -> None:
     """Check an entry of `refuses`; raises `WordError`."""
-    if layout not in LAYOUTS:
-        raise WordError(f"unknown layout '{layout}'", LAYOUTS, "layouts")
+    subject = read_subject(subject_text)
+    refused_layout(subject)
+    if subject.condition is not None:
+        conditions.check(subject.condition)
+        check_parameters(sorted(subject.condition.parameters - {"result"}), parameters)
 
 
-def of_result(effect: LayoutEffect, call_operands: Operands, *, writes: bool) -> str | Unknown:
+def of_result(
+    answer: Any, effect: LayoutEffect, call_operands: Operands, *, writes: bool
+) -> str | Unknown:
     """The layout of a result; raises `Contradiction` where torch has no kernel for an operand.
 
     A call that writes to a tensor, or requests a dtype, is not refused: it uses other kernels.
     """
     own = _of(call_operands.leaves[effect.tensors[0]]) if effect.tensors else UNKNOWN
     if isinstance(own, str) and own in effect.refusals:
-        other = writes or isinstance(call_operands.arguments.get("dtype"), (Constant, Unknown))
-        if not other:
-            raise _refused(own, effect.refusals[own])
+        refusal, arguments = effect.refusals[own], call_operands.arguments
+        other = writes or isinstance(arguments.get("dtype"), (Constant, Unknown))
+        if not other and refusal.counts(arguments, answer):
+            raise _refused(own, refusal.message)
     return _layout(effect, call_operands, own)
 
 
@@ -120,13 +161,15 @@ _WAY_OUT: Final = {STRIDED: "to_sparse"}
 _BACKENDS: Final = {SPARSE: "SparseCPU", STRIDED: "CPU"}
 
 
-def _refusal(layout: str, text: str) -> Message:
-    """The error of torch for a layout: that there is no kernel, or its message."""
+def _refusal(subject_text: str, text: str) -> tuple[str, Refusal]:
+    """A layout, and the error of torch for it: that there is no kernel, or its message."""
+    subject = read_subject(subject_text)
+    layout = refused_layout(subject)
     if not text.startswith("aten::"):
-        return read_message(text)
+        return layout, Refusal(read_message(text), subject.condition)
     backend = _BACKENDS.get(layout, "SparseCsrCPU")
     missing = f"Could not run '{text}' with arguments from the '{backend}' backend."
-    return Message("NotImplementedError", missing)
+    return layout, Refusal(Message("NotImplementedError", missing), subject.condition)
 
 
 def _refused(layout: str, refusal: Message) -> Contradiction:

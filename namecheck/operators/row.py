@@ -65,7 +65,8 @@ class Operator:
     - `device`: the device of the result; by default the one that all tensors share.
     - `memory`: the memory order of the result; by default that of the rule.
     - `layout`: the layout of the result.
-    - `refuses`: the layouts that the first tensor must not have, with torch's errors.
+    - `refuses`: the layouts that the first tensor must not have, perhaps on a condition, with
+      torch's errors.
     - `overlaps`: "taken" where torch writes to tensors whose elements share memory.
     - `holds`: the sizes of the tensors of a layer, by their names.
 

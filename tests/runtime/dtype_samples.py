@@ -371,7 +371,7 @@ def samples(
     With `settings` also the same calls with one more argument.
     """
     for form in row.forms:
-        for place in _places(row, form):
+        for place in places_of(row, form):
             operator, function = place
             given = Sample(operator, function, CALLS[row.key], {}) if row.key in CALLS else None
             if given is not None:
@@ -394,7 +394,7 @@ def _settled(sample: Sample, signature: Signature) -> Iterator[Sample]:
             yield replace(sample, kwargs={**sample.kwargs, name: value})
 
 
-def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+def places_of(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     """The places of a row in torch in a form: its key for `infer`, and the function."""
     name = row.key.rpartition(".")[2]
     in_place = name if name.endswith("_") else f"{name}_"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, product
 from typing import Any, Final
 
 import pytest
@@ -12,6 +13,8 @@ from namecheck.core.dims import Dims
 from namecheck.core.layouts import LAYOUTS, MEMORY_FORMATS, missing
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Tensor
+from namecheck.effects.layout import refused_layout
+from namecheck.effects.words import Signature, read_subject
 from namecheck.operators import Operator, infer, table
 from tests.runtime.dtype_samples import (
     CONVERTED,
@@ -20,6 +23,7 @@ from tests.runtime.dtype_samples import (
     dims_of,
     everyday,
     inferred,
+    places_of,
     samples,
 )
 from tests.runtime.test_memory_rows import LEFT_OUT, pairs
@@ -83,7 +87,45 @@ def test_a_result_has_the_layout_that_is_told(row: Operator) -> None:
 
 def refusing() -> list[tuple[Operator, str]]:
     dense = [row for row in rows() if row.key not in OF_SPARSE]
-    return [(row, layout) for row in dense for layout in row.refuses]
+    return [(row, layout) for row in dense for layout in refused_layouts(row)]
+
+
+def refused_layouts(row: Operator) -> list[str]:
+    return [refused_layout(read_subject(subject)) for subject in row.refuses]
+
+
+# Settings of a call, with some of which torch may return the tensor itself.
+CHOICES: Final = (0, 1, -1, (), (0,), (0, 0), (2, 2), None)
+MOST_CALLS: Final = 600
+
+
+def all_settings(row: Operator, layout: str) -> Iterator[Sample]:
+    """Calls with a tensor of a layout, with each combination of a few settings."""
+    for operator, function in (place for form in "fmn" for place in places_of(row, form)):
+        for shape, signature in product(((2, 2), (2,), (1, 2)), row.signatures):
+            if layout == "sparse_coo" or len(shape) > 1:
+                for rest in settings_of(signature, shape):
+                    yield Sample(operator, function, (Slot(shape, layout=layout), *rest), {})
+
+
+def settings_of(signature: Signature, shape: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+    rest = [parameter for parameter in signature[1:] if not parameter.keyword_only]
+    choices = [(Slot(shape),) if "tensor" in each.kinds else CHOICES for each in rest]
+    for count in range(min(len(rest), 3) + 1):
+        yield from product(*choices[:count])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in rows() if row.refuses and row in everyday(rows())],
+    ids=lambda row: row.key,
+)
+def test_a_layout_is_refused_with_certain_settings_alone(row: Operator) -> None:
+    wrong: list[str] = []
+    for layout in set(refused_layouts(row)) - {"strided"}:
+        for sample in islice(all_settings(row, layout), MOST_CALLS):
+            wrong += otherwise(sample)
+    assert not wrong, "\n".join(wrong[:5])
 
 
 @pytest.mark.parametrize(("row", "layout"), refusing(), ids=lambda part: getattr(part, "key", part))
