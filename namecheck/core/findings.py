@@ -173,6 +173,11 @@ class Fix:
         return "safe" if self.safe else "unsafe"
 
 
+def is_of_names(code: str) -> bool:
+    """Whether a code is about names."""
+    return code.startswith("NC1")
+
+
 def is_of_sizes(code: str) -> bool:
     """Whether a code is about sizes, ranks and values, and not about names."""
     return code.startswith("NC2")

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from namecheck.core.faults import TableError
-    from namecheck.operators.inference import Inference, infer, key_of, parameters, row_of
+    from namecheck.operators.inference import (
+        Inference,
+        infer,
+        is_in_place,
+        key_of,
+        parameters,
+        row_of,
+    )
     from namecheck.operators.row import Operator
     from namecheck.operators.tables import (
         check_shipped,
@@ -37,6 +44,7 @@ __all__ = [
     "check_shipped",
     "extended",
     "infer",
+    "is_in_place",
     "key_of",
     "parameters",
     "python_operators",
@@ -49,7 +57,8 @@ _HOMES: Final = {
     "TableError": "namecheck.core.faults",
     "Operator": "namecheck.operators.row",
     **dict.fromkeys(
-        ["Inference", "infer", "key_of", "parameters", "row_of"], "namecheck.operators.inference"
+        ["Inference", "infer", "is_in_place", "key_of", "parameters", "row_of"],
+        "namecheck.operators.inference",
     ),
     **dict.fromkeys(
         ["check_shipped", "extended", "python_operators", "read", "table"],

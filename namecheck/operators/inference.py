@@ -180,9 +180,14 @@ def parameters(
 
 
 def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
+    key = operator if operator in rows else operator.removesuffix("_")
+    return rows[key], is_in_place(operator)
+
+
+def is_in_place(operator: str) -> bool:
+    """Whether the name of an operator is that of a call in place, and of no special method."""
     special = operator.startswith("__") and operator.endswith("__") and not operator.endswith("___")
-    inplace = operator.endswith("_") and not special
-    return rows[operator if operator in rows else operator.removesuffix("_")], inplace
+    return operator.endswith("_") and not special
 
 
 def row_of(operator: str, rows: Mapping[str, Operator] | None = None) -> Operator | None:

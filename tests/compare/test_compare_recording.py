@@ -279,3 +279,16 @@ def test_a_contradiction_that_the_program_takes_itself(recorded: Recording, mode
     space = run(recorded, program)
     assert len(space["taken"].findings) == (0 if mode == "error" else 2)
     assert ("error" in space) is (mode == "error")
+
+
+def test_a_tensor_in_which_a_call_was_refused_takes_other_names(recorded: Recording) -> None:
+    program = """
+    x = torch.ones(2, 6, names=('N', 'T'))
+    y = torch.ones(2, 6, names=('C', 'T'))
+    x.mul_(y)
+    x *= y.cos()
+    z = +x
+    """
+    found = joined(recorded, program)
+    assert found["x.mul_(y)"].verdict is Verdict.AGREE
+    assert (found["+x"].verdict, found["+x"].static) == (Verdict.AGREE, "C=2 T=6")

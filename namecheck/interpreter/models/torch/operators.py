@@ -11,7 +11,14 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.dtypes import Defaults
 from namecheck.core.evidence import Evidence
-from namecheck.core.findings import Facts, OperandFacts, Place, is_of_devices, is_of_dtypes
+from namecheck.core.findings import (
+    Facts,
+    OperandFacts,
+    Place,
+    is_of_devices,
+    is_of_dtypes,
+    is_of_names,
+)
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
@@ -249,6 +256,8 @@ class TorchOperators:
             return interpreter.fresh("result")
         inputs = lowered_inputs.every
         self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
+        if is_of_names(contradiction.code) and operators.is_in_place(operator_call.operator):
+            self._forget_names(operator_call)
         source = interpreter.source
         finding_key = source.filename, source.span(operator_call.node), contradiction.code
         interpreter.findings.judged.refuse(
@@ -515,8 +524,23 @@ class TorchOperators:
     ) -> None:
         """Make the tensors of an unknown call unknown: it may have written to them."""
         self._forget(keyword_values.get("out"), store)
-        if operator.endswith("_") and args:
+        if operators.is_in_place(operator) and args:
             self._forget(args[0], store)
+
+    def _forget_names(self, operator_call: OperatorCall) -> None:
+        """Make the names unknown of a tensor in which a call was refused for names alone.
+
+        A run that continues after that names it by what comes next (docs/runtime.md: modes).
+        """
+        target, row = next(iter(operator_call.args), None), operator_call.row
+        if not isinstance(target, TensorValue):
+            return
+        content = joins.held(target, operator_call.store)
+        unknown = OPEN
+        if row is None or row.inplace != "becomes":
+            unknown = content.tensor.dims.mapped(lambda dim: replace(dim, name=UNKNOWN))
+        tensor = replace(content.tensor, dims=unknown)
+        joins.write(target, operator_call.store, replace(content, tensor=tensor))
 
     def _forget(self, target: Value | None, store: Store) -> None:
         """Make the ``out=`` tensors of a failed call unknown."""
