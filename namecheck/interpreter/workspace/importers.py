@@ -8,48 +8,41 @@ be any.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from namecheck.core.findings import Finding, Span
 from namecheck.interpreter.evaluation.findings import NOT_JUDGED
 from namecheck.interpreter.workspace.assembly import Assembly
 
 
 class Importer:
-    """A file that is being run, and the steps of each file that was run for it, by location."""
+    """A file that is being run, and the files whose cost is counted, itself among them."""
 
     def __init__(self, location: str, interpreter: Assembly) -> None:
         self.location = location
-        self.steps: dict[str, int] = {}
+        self.is_loaded = False
+        self.counted = {location}
         self._interpreter = interpreter
-        self._is_loaded = self._is_noted = False
+        self._is_noted = False
 
     def after_load(self) -> Importer:
-        """The same file after its top level, which keeps what it cost."""
+        """The same file after its top level."""
         importer = Importer(self.location, self._interpreter)
-        importer.steps, importer._is_loaded = dict(self.steps), True
+        importer.is_loaded = True
         return importer
 
     def may_run(self, location: str, name: str) -> bool:
         """Whether a file may be run for this one; notes the first that may not."""
         may_import = self._interpreter.context.ledger.meter.may_import
-        if not self._is_loaded or may_import or location in self.steps:
+        if not self.is_loaded or may_import or location in self.counted:
             return True
         if not self._is_noted:
             self._is_noted = True
             self._note(name)
         return False
 
-    def add(self, costs: Mapping[str, int]) -> None:
-        """Count what a file costs, with those that were run for it, if it is the first time."""
-        new = {
-            location: cost
-            for location, cost in costs.items()
-            if location not in self.steps and location != self.location
-        }
-        if new:
-            self.steps.update(new)
-            self._interpreter.context.ledger.meter.add_imports(sum(new.values()))
+    def add(self, location: str, cost: int) -> None:
+        """Count what the top level of a file costs, which was not counted before."""
+        self.counted.add(location)
+        self._interpreter.context.ledger.meter.add_imports(cost)
 
     def _note(self, name: str) -> None:
         interpreter = self._interpreter

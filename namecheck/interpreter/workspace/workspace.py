@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import itertools
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -36,7 +36,7 @@ from namecheck.interpreter.workspace.program import Program
 from namecheck.operators import Operator
 
 # How often a cycle of imports is started again from another of its files.
-_ATTEMPTS: Final = 8
+_ATTEMPTS: Final = 16
 
 
 class Files(Protocol):
@@ -117,7 +117,7 @@ class Module:
     """One file whose top level was run.
 
     `unfinished` are the files whose top level was still running when this one read them. `steps`
-    are what its top level costs, and what each file costs that was run for it.
+    are what its top level costs, without the files that were run for it.
     """
 
     location: str
@@ -125,7 +125,7 @@ class Module:
     importer: Importer
     uses: Uses = field(default_factory=Uses)
     unfinished: set[str] = field(default_factory=set)
-    steps: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
 
     @property
     def environment(self) -> Environment:
@@ -187,6 +187,8 @@ class Workspace:
         loaded = meter.spent
         uses = Uses({location})
         importer = module.importer.after_load()
+        for used in module.uses.modules:
+            self._count(used, importer)
         with self._used_by(uses, importer):
             module.program.run_as_main()
             module.program.run_functions()
@@ -208,6 +210,19 @@ class Workspace:
                 closed.found.update(module.uses.found)
                 open_ += module.uses.modules
         return closed
+
+    def _count(self, location: str, importer: Importer) -> None:
+        """Count the top levels of a file and of all that it uses, directly or not.
+
+        The files of a cycle use each other, so the sum is the same whichever of them was run first.
+        """
+        open_ = [location]
+        while open_:
+            used = open_.pop()
+            module = self._modules.get(used)
+            if module is not None and used not in importer.counted:
+                importer.add(used, module.steps)
+                open_ += module.uses.modules
 
     @contextmanager
     def _used_by(self, uses: Uses, importer: Importer) -> Iterator[None]:
@@ -293,10 +308,9 @@ class Workspace:
             self._modules[location] = self._load(location)
         module = self._modules[location]
         if module is not None:
-            if importer is not None:
-                importer.add(module.steps)
-            for waiting in self._running.values():
-                waiting.unfinished |= module.unfinished & self._running.keys()
+            if importer is not None and importer.is_loaded:
+                self._count(location, importer)
+            self._depend_on(module.unfinished)
         return module
 
     def is_running(self, loaded: Module) -> bool:
@@ -305,31 +319,49 @@ class Workspace:
 
     def _unfinished(self, location: str) -> Module:
         """A file whose top level is still running, because it imports the file that reads it."""
-        stack = list(self._running)
-        cycle = stack[stack.index(location) :]
-        first = min(cycle)
-        if first != location and self._attempts < _ATTEMPTS:
-            self._attempts += 1
-            raise _Cycle(location, first)
-        for waiting in cycle[1:]:
-            self._running[waiting].unfinished.add(location)
+        self._depend_on({location})
         return self._running[location]
+
+    def _depend_on(self, half_run: Set[str]) -> None:
+        """Note that the running files have read what some of them had defined so far.
+
+        All from the outermost of these on are one cycle, which is run from the first of them.
+        """
+        stack = list(self._running)
+        outermost = next((place for place, name in enumerate(stack) if name in half_run), None)
+        if outermost is None:
+            return
+        cycle = stack[outermost:]
+        first = min(cycle)
+        if first != cycle[0] and self._attempts < _ATTEMPTS:
+            self._attempts += 1
+            raise _Cycle(cycle[0], first)
+        read = half_run & self._running.keys()
+        for waiting in cycle:
+            self._running[waiting].unfinished |= read
 
     def _load(self, location: str) -> Module | None:
         try:
             return self._run(location)
         except _Cycle as cycle:
+            self._discard_readers(location)
             if cycle.outermost != location:
                 raise
             first = cycle.first
-            for name in [*self._modules]:
-                module = self._modules[name]
-                if module is None or location in module.unfinished:
-                    del self._modules[name]
         self.module(first)
         if location in self._modules:
             return self._modules[location]
         return self._load(location)
+
+    def _discard_readers(self, location: str) -> None:
+        """Discard the files that have read one while it was half run, which is run again."""
+        open_ = [location]
+        while open_:
+            half_run = open_.pop()
+            for name, module in [*self._modules.items()]:
+                if module is None or half_run in module.unfinished:
+                    del self._modules[name]
+                    open_.append(name)
 
     def _run(self, location: str) -> Module | None:
         source = self.files.source(location)
@@ -346,9 +378,8 @@ class Workspace:
                 program.load(self.files.name(location), sparing=sparing)
         finally:
             del self._running[location]
-        own_steps = program.interpreter.context.ledger.meter.spent
-        self._steps += own_steps
-        module.steps = {**module.importer.steps, location: own_steps}
+        module.steps = program.interpreter.context.ledger.meter.spent
+        self._steps += module.steps
         self._add_to_ground(program)
         return module
 

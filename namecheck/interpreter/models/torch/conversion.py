@@ -207,8 +207,12 @@ def _is_key(lowered: Any) -> bool:
 
 def steps(lowered: list[Any]) -> int:
     """What a rule costs with these inputs: patterns are read letter by letter."""
-    rank = sum(len(one.dims.known) for one in lowered if isinstance(one, Tensor))
-    letters = sum(len(one) for one in lowered if isinstance(one, str))
+    rank = letters = 0
+    for one in lowered:
+        if isinstance(one, Tensor):
+            rank += len(one.dims.known)
+        elif isinstance(one, str):
+            letters += len(one)
     return (rank * rank >> 6) + _LETTER * letters  # some rules compare dims in pairs
 
 

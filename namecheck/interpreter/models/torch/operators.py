@@ -474,9 +474,10 @@ class TorchOperators:
         lowered, lowered_keywords = lowered_inputs
         key = (operator, defaults, *map(frozen, (lowered, tuple(lowered_keywords.items()))))
         context = self.interpreter.context
+        # A result that another file has cached costs as much: files are judged in any order.
+        context.ledger.meter.spend(conversion.steps(lowered))
         answer = context.inferences.get(key)
         if answer is None:
-            context.ledger.meter.spend(conversion.steps(lowered))
             answer = context.inferences[key] = operators.infer(
                 operator,
                 *lowered,
