@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def show(changes: Iterable[tuple[str, Document, Document]], color: str | None) -> None:
     """Print the changes of files, each with its path: byte for byte, unless people read them."""
-    from namecheck.editing.edits import unified
+    from namecheck.editing.differences import unified
     from namecheck.report.changes import diff_line
     from namecheck.report.frame import visible
 

@@ -19,6 +19,12 @@ Pair: TypeAlias = tuple[int, int]
 _MOST_PAIRS: Final = 90_000
 
 
+def length_in_common(old_text: str, new_text: str) -> int:
+    """The length of the common prefix of two lines."""
+    pairs = zip(old_text, new_text, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 class LineMatcher(difflib.SequenceMatcher[Line]):
     """A `SequenceMatcher` that matches lines in parts, between lines that either side has once.
 

@@ -12,7 +12,7 @@ from namecheck.core.findings import Finding, Fix, Point, Span
 from namecheck.core.refusals import Reason, Refusal
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import Document, read
-from namecheck.editing.edits import Overlap, applied, difference
+from namecheck.editing.edits import Overlap, applied
 from namecheck.editing.sites import Site
 from namecheck.fixing.registry import fixers
 from namecheck.fixing.trials import Shift, Trials, come, stays
@@ -125,6 +125,8 @@ class Proposals:
             return Attempt(None, refusals)
         if len(state.fixes) == 1:
             return Attempt(state.fixes[0], refusals)
+        from namecheck.editing.differences import difference  # fixes of several steps are rare
+
         message = " ".join(dict.fromkeys(fix.message for fix in state.fixes))
         safe = all(fix.safe for fix in state.fixes)
         return Attempt(Fix(message, safe, difference(document, state.document)), refusals)

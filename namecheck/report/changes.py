@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
 from typing import Final
 
 from namecheck.core.findings import Edit, Fix, Span
@@ -83,20 +83,14 @@ def _changed(
 
     Each has the number of letters that it shares with its counterpart.
     """
-    from namecheck.core.line_matcher import LineMatcher
+    from namecheck.core.line_matcher import LineMatcher, length_in_common
 
     for tag, i, i_end, j, j_end in LineMatcher(old_lines, new_lines).get_opcodes():
         if tag != "equal":
             pairs = zip_longest(old_lines[i:i_end], new_lines[j:j_end], fillvalue="")
-            same = [_in_common(*pair) for pair in pairs]
+            same = [length_in_common(*pair) for pair in pairs]
             yield from ((n + 1, "-", old_lines[n], same[n - i]) for n in range(i, i_end))
             yield from ((n + 1, "+", new_lines[n], same[n - j]) for n in range(j, j_end))
-
-
-def _in_common(old_text: str, new_text: str) -> int:
-    """The length of the common prefix."""
-    pairs = zip(old_text, new_text, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _window(text: str, column: int, width: int) -> str:

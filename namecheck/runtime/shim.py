@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any, Final
 import torch
 
 from namecheck import operators
+from namecheck.core.garbage import seldom_collected
 from namecheck.core.semantics import Semantics
 from namecheck.runtime.compilation import compilers
 from namecheck.runtime.core import modes
@@ -181,25 +181,10 @@ def _prepared(semantics: Semantics) -> list[Patch | Deferred]:
     """
     prepared = TABLE.prepared.get(semantics)
     if prepared is None or any(value is not _current(patch) for patch, value in prepared):
-        with _uncollected():
+        with seldom_collected():  # a collection looks at the million objects that torch has
             prepared = [(patch, _current(patch)) for patch in patches(semantics)]
         TABLE.prepared[semantics] = prepared
     return [patch for patch, _ in prepared]
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Collect no garbage in this block: it makes many objects that stay, and torch has a million.
-
-    Each collection would look at all of these, a fifth of the time that `install` takes.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _current(patch: Patch | Deferred) -> Any:

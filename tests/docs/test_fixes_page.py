@@ -10,7 +10,7 @@ import pytest
 
 from namecheck import project
 from namecheck.core.semantics import Semantics
-from namecheck.editing.edits import unified
+from namecheck.editing.differences import unified
 from namecheck.fixing.rounds import Wishes, mend
 from namecheck.project import Entry
 from namecheck.project.settings import Settings

@@ -12,8 +12,9 @@ from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.findings import Span
 from namecheck.core.syntax import Refused
 from namecheck.editing import documents
+from namecheck.editing.differences import unified
 from namecheck.editing.documents import Document
-from namecheck.editing.edits import Edit, Overlap, applied, ordered, unified
+from namecheck.editing.edits import Edit, Overlap, applied, ordered
 
 ODD = {
     "a byte order mark": b"\xef\xbb\xbfx = 1\n",

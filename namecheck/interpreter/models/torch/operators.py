@@ -27,7 +27,6 @@ from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
-    Held,
     Opaque,
     Operand,
     TensorValue,
@@ -39,7 +38,7 @@ from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.judged import Attempt
 from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
-from namecheck.interpreter.models.torch import conversion, origins
+from namecheck.interpreter.models.torch import conversion, origins, writes
 from namecheck.interpreter.models.torch.operands import (
     Inputs,
     OperatorCall,
@@ -250,14 +249,14 @@ class TorchOperators:
     ) -> Value:
         """The result of a contradicted call: a finding is made if the contradiction is certain."""
         interpreter = self.interpreter
-        self._forget(operator_call.keywords.get("out"), operator_call.store)
+        writes.forget(operator_call.keywords.get("out"), operator_call.store)
         if not self._is_certain(operator_call, lowered_inputs, contradiction, defaults):
             self._leave_open(operator_call)
             return interpreter.fresh("result")
         inputs = lowered_inputs.every
         self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
         if is_of_names(contradiction.code) and operators.is_in_place(operator_call.operator):
-            self._forget_names(operator_call)
+            writes.forget_names(operator_call)
         source = interpreter.source
         finding_key = source.filename, source.span(operator_call.node), contradiction.code
         interpreter.findings.judged.refuse(
@@ -319,7 +318,9 @@ class TorchOperators:
         every, node, store = operator_call.every, operator_call.node, operator_call.store
         before = origins.gather(every, store)
         for key, content in answer.after.items():
-            self._write(operator_call.argument(key), content, before, node, store)
+            writes.write(
+                self.interpreter, operator_call.argument(key), content, before, node, store
+            )
         query = None
         if not isinstance(answer.result, (Tensor, Dims)):
             query = OperatorResult(
@@ -524,32 +525,9 @@ class TorchOperators:
         store: Store,
     ) -> None:
         """Make the tensors of an unknown call unknown: it may have written to them."""
-        self._forget(keyword_values.get("out"), store)
+        writes.forget(keyword_values.get("out"), store)
         if operators.is_in_place(operator) and args:
-            self._forget(args[0], store)
-
-    def _forget_names(self, operator_call: OperatorCall) -> None:
-        """Make the names unknown of a tensor in which a call was refused for names alone.
-
-        A run that continues after that names it by what comes next (docs/runtime.md: modes).
-        """
-        target, row = next(iter(operator_call.args), None), operator_call.row
-        if not isinstance(target, TensorValue):
-            return
-        content = joins.held(target, operator_call.store)
-        unknown = OPEN
-        if row is None or row.inplace != "becomes":
-            unknown = content.tensor.dims.mapped(lambda dim: replace(dim, name=UNKNOWN))
-        tensor = replace(content.tensor, dims=unknown)
-        joins.write(target, operator_call.store, replace(content, tensor=tensor))
-
-    def _forget(self, target: Value | None, store: Store) -> None:
-        """Make the ``out=`` tensors of a failed call unknown."""
-        if isinstance(target, TensorValue):
-            joins.write(target, store, Held(Tensor()))
-        elif isinstance(target, TupleValue):
-            for item in target.items:
-                self._forget(item, store)
+            writes.forget(args[0], store)
 
     def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
         """``x.data = y``: the dtype, device and order of x become unknown."""
@@ -558,19 +536,6 @@ class TorchOperators:
             content.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN
         )
         joins.write(tensor_value, store, replace(content, tensor=blank))
-
-    def _write(
-        self, target: Value, content: Any, before: Mapping[str, Place], node: Node, store: Store
-    ) -> None:
-        if isinstance(target, Opaque) and isinstance(content, Tensor):
-            target = self.promote(target, store)
-        if isinstance(target, TensorValue) and isinstance(content, Tensor):
-            joins.write(
-                target, store, Held(content, origins.trace(self.interpreter, content, before, node))
-            )
-        elif isinstance(target, TupleValue) and isinstance(content, (tuple, list)):
-            for each, part in zip(target.items, content, strict=False):
-                self._write(each, part, before, node, store)
 
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""

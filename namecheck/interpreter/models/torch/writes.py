@@ -1,0 +1,63 @@
+"""What operators write to: in-place calls, calls with ``out=``, and calls that were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import OPEN
+from namecheck.core.findings import Place
+from namecheck.core.names import UNKNOWN
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.torch import conversion, origins
+from namecheck.interpreter.models.torch.operands import OperatorCall
+
+
+def write(
+    interpreter: Interpreter,
+    target: Value,
+    content: Any,
+    before: Mapping[str, Place],
+    node: Node,
+    store: Store,
+) -> None:
+    """Write a result of `infer` to a tensor, or to several."""
+    if isinstance(target, Opaque) and isinstance(content, Tensor):
+        target = conversion.promote(target, store)
+    if isinstance(target, TensorValue) and isinstance(content, Tensor):
+        places_of_names = origins.trace(interpreter, content, before, node)
+        joins.write(target, store, Held(content, places_of_names))
+    elif isinstance(target, TupleValue) and isinstance(content, (tuple, list)):
+        for each, part in zip(target.items, content, strict=False):
+            write(interpreter, each, part, before, node, store)
+
+
+def forget(target: Value | None, store: Store) -> None:
+    """Make tensors unknown that a call may have written to."""
+    if isinstance(target, TensorValue):
+        joins.write(target, store, Held(Tensor()))
+    elif isinstance(target, TupleValue):
+        for item in target.items:
+            forget(item, store)
+
+
+def forget_names(operator_call: OperatorCall) -> None:
+    """Make the names unknown of a tensor in which a call was refused for names alone.
+
+    A run that continues after that names it by what comes next (docs/runtime.md: modes).
+    """
+    target, row = next(iter(operator_call.args), None), operator_call.row
+    if not isinstance(target, TensorValue):
+        return
+    content = joins.held(target, operator_call.store)
+    unknown = OPEN
+    if row is None or row.inplace != "becomes":
+        unknown = content.tensor.dims.mapped(lambda dim: replace(dim, name=UNKNOWN))
+    tensor = replace(content.tensor, dims=unknown)
+    joins.write(target, operator_call.store, replace(content, tensor=tensor))
