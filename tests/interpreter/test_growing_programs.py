@@ -100,6 +100,7 @@ _CALLS_OF_A_STEP: Final = 60
         "a lambda's defaults, shared",
         "a list that holds itself, shared",
         "a named tuple, shared",
+        "a test, shared",
         "annotated functions",
         "one of two, shared",
     ],

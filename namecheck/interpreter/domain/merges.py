@@ -51,6 +51,8 @@ _UNKNOWN_YET: Final = object()
 # How deep contents are compared.
 _DEEPEST: Final = 6
 _MERGED_AT_ONCE: Final = 64
+# The steps of a fact on a path, on top of those of a cell: its key may hold a whole tensor.
+_FACT: Final = 2
 
 
 def merge(
@@ -71,7 +73,8 @@ def merge(
     merged: dict[Hashable, Any] = {}
     picked: list[Picked] = []
     keys = list(keys)
-    base.ledger.meter.spend(len(keys) * len(stores))
+    facts = sum(isinstance(key, Fact) for key in keys)
+    base.ledger.meter.spend((len(keys) + _FACT * facts) * len(stores))
     parted = min(store.born for store in stores)
     now = base.ledger.new()
     if len(stores) == 2:

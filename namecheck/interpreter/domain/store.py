@@ -354,6 +354,8 @@ class Store:
         found = self.get(key, ABSENT)
         if found is not ABSENT:
             return found
+        if isinstance(key, Fact):
+            return default  # no object is made with it
         owner = key[0] if isinstance(key, tuple) else key
         made = owner.born if isinstance(owner, Picked) else owner
         if self.ledger.made_after(made, parted):
