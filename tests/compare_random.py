@@ -14,7 +14,8 @@ generates the same programs.
 
 Three kinds of findings are counted, because the runs cannot decide them. A finding says that a line
 fails whenever it runs (docs/compare.md: unreached), so a line that no run reaches shows nothing.
-Nor does a branch that no run takes, where a size decides: it may depend on the data. And a tensor
+Nor does a branch that no run takes, where a size decides, which may depend on the data, or where an
+error does that a call may raise, as far as the analysis knows its operands. And a tensor
 whose size is unknown counts as having elements where an operator refuses its dtype
 (docs/semantics.md: dtypes); a run in which such a tensor happens to have none (`x.argwhere()`) goes
 on where the analysis has ended, so this run is left out.
@@ -181,21 +182,32 @@ def _is_of_no_elements(one: Joined) -> bool:
 
 
 def of_taken_branches(text: str, choices: Sequence[Choice]) -> str:
-    """A program that ends on each branch that no run takes, where a test of a size decides."""
+    """A program that ends on each branch that no run takes, where a size or an error decides."""
     tree = ast.parse(text)
     tests = [each for each in tree.body if isinstance(each, ast.If) and _asks_size(each.test)]
+    handlers = [each for each in ast.walk(tree) if isinstance(each, ast.ExceptHandler)]
     outcomes: dict[ast.If, set[bool]] = {each: set() for each in tests}
+    entered: set[ast.ExceptHandler] = set()
     for chosen in choices:
         lines: set[int] = set()
         run(text, chosen, lines)
         for each in tests:
             outcomes[each].add(each.body[0].lineno in lines)
+        entered.update(each for each in handlers if each.body[0].lineno in lines)
     for each in tests:
         if True not in outcomes[each]:
-            each.body = [ast.parse("raise SystemExit").body[0]]
+            each.body = _ending()
         if False not in outcomes[each]:
-            each.orelse = [ast.parse("raise SystemExit").body[0]]
+            each.orelse = _ending()
+    for handler in handlers:
+        if handler not in entered:
+            handler.body = _ending()
     return ast.unparse(tree)
+
+
+def _ending() -> list[ast.stmt]:
+    """A statement that ends the program."""
+    return [ast.parse("raise SystemExit").body[0]]
 
 
 def _asks_size(test: ast.expr) -> bool:

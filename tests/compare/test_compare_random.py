@@ -49,6 +49,22 @@ def test_a_branch_on_a_size_that_no_run_takes_ends_the_program() -> None:
         assert "SystemExit" not in of_taken_branches(program.format(names), [()])
 
 
+def test_a_handler_that_no_run_enters_ends_the_program() -> None:
+    """The names of `x` may be unknown to the analysis, the error of `sum` too (rw5100:13708)."""
+    program = (
+        "import torch\n"
+        "x = torch.rand((2, 3), names=('N', 'C'))\n"
+        "try:\n"
+        "    y = x.sum('{}')\n"
+        "except RuntimeError:\n"
+        "    y = x\n"
+        "torch.matmul(y, x)\n"
+    )
+    with runtime("error"):
+        assert "RuntimeError:\n    raise SystemExit" in of_taken_branches(program.format("N"), [()])
+        assert "SystemExit" not in of_taken_branches(program.format("H"), [()])
+
+
 def test_a_run_whose_tensor_has_no_elements_is_left_out() -> None:
     """The analysis ends on the path of `y`, as if it had elements (rw5100:4602)."""
     program = (
