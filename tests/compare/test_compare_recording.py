@@ -161,6 +161,9 @@ def test_a_contradiction_is_noted_and_what_comes_of_it_is_unknown(recorded: Reco
 def test_the_result_of_a_contradiction_without_dims_is_unknown_too(recorded: Recording) -> None:
     program = "x = torch.tensor(1.0)\ny = x.refine_names(None)\n"
     assert noted(recorded, program)["x.refine_names(None)"] == ["NC106"]
+    program = "x = torch.ones((), names=('N',))\ny = torch.mul(x, x)\nz = y.abs()\n"
+    assert noted(recorded, program)["torch.mul(x, x)"] == []
+    assert noted(recorded, program)["y.abs()"] == []
 
 
 def test_an_error_belongs_to_the_innermost_expression(recorded: Recording) -> None:

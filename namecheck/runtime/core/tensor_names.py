@@ -164,10 +164,12 @@ def dims_of(tensor: torch.Tensor, *, sized: bool, assume_unnamed: bool) -> Dims:
     """The dims of a real tensor.
 
     With `sized` they have their sizes. The dims of a tensor that was never named are unnamed with
-    `assume_unnamed`, else of unknown names.
+    `assume_unnamed`, else of unknown names; where it has no dims, all of it is then unknown.
     """
     names = names_of(tensor)
     if names is None:
+        if not assume_unnamed and tensor.dim() == 0:
+            return OPEN
         names = ((None if assume_unnamed else UNKNOWN_NAME),) * tensor.dim()
     sizes = _sizes(tensor) if sized else [UNKNOWN] * len(names)
     return Dims.of(*lift(names), sizes=sizes)
@@ -255,7 +257,8 @@ def inferred_names(answer: Any, rank: int) -> Names:
 
 def _set_names_of_one(tensor: torch.Tensor, answer: Any, *, assume_unnamed: bool) -> None:
     names = inferred_names(answer, tensor.dim())
-    silent = assume_unnamed and all(name is None for name in names)
+    is_unknown = not isinstance(answer, Tensor) or answer.dims.rank is None
+    silent = all(name is None for name in names) if assume_unnamed else not names and is_unknown
     set_names(tensor, None if silent else names)
 
 
