@@ -47,6 +47,9 @@ def described(torch: Any, value: Any, depth: int = 0) -> Any:
     return None
 
 
+_ATOMS: Final = ast.Name, ast.Attribute, ast.Call, ast.Subscript
+
+
 def mutated(rng: random.Random, text: str) -> str:
     """The program with one of its pieces replaced: a name, an index, an operand, a method."""
     tree = ast.parse(text)
@@ -71,8 +74,10 @@ def mutated(rng: random.Random, text: str) -> str:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             inner = ast.get_source_segment(text, node.func.value)
             if inner and inner not in ("torch", "F", "nn", "os.environ", "super()"):
-                is_bare = isinstance(node.func.value, ast.NamedExpr)  # the text has no parentheses
-                changes.append((node, f"({inner})" if is_bare else inner))
+                # The text has no parentheses.
+                changes.append(
+                    (node, inner if isinstance(node.func.value, _ATOMS) else f"({inner})")
+                )
     if not changes:
         return text
     node, replacement = rng.choice(changes)

@@ -83,5 +83,7 @@ def test_a_run_whose_tensor_has_no_elements_is_left_out() -> None:
 
 def test_a_mistake_leaves_a_program_that_can_be_parsed() -> None:
     text = "x = torch.ones(2)\ny = [z for _ in (x, x) if (z := x.sum()).item() >= 0]\n"
+    sums = "x = (torch.ones(2) + 3).relu().abs()\n"
     for seed in range(50):
         ast.parse(mutated(random.Random(seed), text))
+        ast.parse(mutated(random.Random(seed), sums))
