@@ -271,9 +271,11 @@ def _apply(
         return _in_place(row, result, *receiver, native=native) if receiver else Inference(UNKNOWN)
     passed_on = None if out is not None or not row.declares_out else kwargs.get("out")
     if passed_on is not None and isinstance(result, Tensor):
-        # A function in Python writes to this tensor, and returns it (F.normalize).
+        # A function in Python writes to this tensor, and returns it (F.normalize); of a number
+        # torch makes a tensor.
         written = Tensor(result.dims)
-        return Inference(written, {"out": written}, fields=row.returns)
+        is_number = isinstance(passed_on, (int, float, complex))
+        return Inference(written, {} if is_number else {"out": written}, fields=row.returns)
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.has_named(inputs))
