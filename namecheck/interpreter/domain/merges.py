@@ -73,8 +73,8 @@ def merge(
     merged: dict[Hashable, Any] = {}
     picked: list[Picked] = []
     keys = list(keys)
-    facts = sum(isinstance(key, Fact) for key in keys)
-    base.ledger.meter.spend((len(keys) + _FACT * facts) * len(stores))
+    fact_count = sum(isinstance(key, Fact) for key in keys)
+    base.ledger.meter.spend((len(keys) + _FACT * fact_count) * len(stores))
     parted = min(store.born for store in stores)
     now = base.ledger.new()
     if len(stores) == 2:
