@@ -43,7 +43,8 @@ class Observed:
     def further(self) -> Sequence[Application]:
         """The applications that must not contradict, where they are settled."""
         each = [*self.tests.each, *self.elsewhere.each]
-        return [one for one in each if one not in self.decisive.each] if self.is_run else ()
+        decisive = self.decisive
+        return [one for one in each if not decisive.has(one)] if self.is_run else ()
 
     def always(self, holds: Callable[[Application], bool]) -> bool:
         """Whether only operators are applied here, at least one, and each has this property."""
@@ -182,4 +183,5 @@ def _add(collected: Applications, more: Applications) -> None:
     collected.otherwise |= more.otherwise
     collected.unknown |= more.unknown
     collected.open |= more.open
-    collected.each += [one for one in more.each if one not in collected.each]
+    for application in more.each:
+        collected.add(application)

@@ -388,6 +388,17 @@ def refused_calls(size: int) -> str:
     return _joined(["q = None", *["torch.stack(q, 'a')"] * size])
 
 
+def calls_with_other_names(size: int) -> str:
+    """Calls of one function, each with tensors of other names."""
+    lines = ["def f(x):", "    return x.relu() + x.sum(0)"]
+    return _joined([*lines, *[f"f(torch.zeros(2, 3, names=('N{n}', 'C')))" for n in range(size)]])
+
+
+def losses_in_chains(size: int) -> str:
+    """Chains of calls, each of which loses the names of its argument."""
+    return _joined(["import foo", f"x = foo.f{'(A)' * size}"] * 5)
+
+
 def dims_of_one_argument(size: int) -> str:
     """An argument of many dims."""
     axes = " ".join(f"a{number}" for number in range(size))
@@ -409,6 +420,8 @@ LINEAR: Final[dict[str, tuple[Program, tuple[int, ...]]]] = {
     "one operation of many operands": (operands, (75, 150, 300, 600)),
     "many handlers of one block": (many_handlers, (75, 150, 300, 600)),
     "refused calls of one scope": (refused_calls, (100, 200, 400, 800)),
+    "calls with other names": (calls_with_other_names, (100, 200, 400, 800)),
+    "calls that lose names": (losses_in_chains, (25, 50, 100, 200)),
     "a tensor of many dims": (dims, (500, 1_000, 2_000, 4_000)),
     "an argument of many dims": (dims_of_one_argument, (500, 1_000, 2_000, 4_000)),
     "dataclasses in diamonds": (hostile_declarations.diamonds_of_dataclasses, (5, 10, 20, 40)),

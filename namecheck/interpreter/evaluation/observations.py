@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
@@ -100,6 +101,21 @@ class Applications:
     otherwise: bool = False
     unknown: bool = False
     open: bool = False
+    _hashed: set[Application] = field(default_factory=set, repr=False, compare=False)
+
+    def add(self, application: Application) -> None:
+        """Add an application, unless it is there."""
+        if not self.has(application):
+            self.each.append(application)
+            with suppress(TypeError):
+                self._hashed.add(application)
+
+    def has(self, application: Application) -> bool:
+        """Whether an application is there; those with a list in them are compared with all."""
+        try:
+            return application in self._hashed
+        except TypeError:
+            return application in self.each
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +210,7 @@ class Recorder:
                 self._keep(application.begun.node, replace(application, early=True))
 
     def _keep(self, node: ast.AST, application: Application) -> None:
-        applications = self._applications.setdefault(node, Applications())
-        if application not in applications.each:
-            applications.each.append(application)
+        self._applications.setdefault(node, Applications()).add(application)
 
     def open(self, node: Node) -> None:
         """Record that a star passed unknown arguments to an operator."""
@@ -290,6 +304,7 @@ def observed(value: Value, store: Store) -> Any:
     if isinstance(value, TensorValue):
         return joins.held(value, store).tensor
     if isinstance(value, TupleValue):
+        store.ledger.meter.spent += len(value.items)
         return tuple(observed(item, store) for item in value.items)
     if isinstance(value, Repeated):
         each = observed(value.each, store)

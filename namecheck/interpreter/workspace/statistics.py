@@ -12,7 +12,7 @@ from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import nodes
+from namecheck.core.trees import add_children, nodes
 from namecheck.interpreter.evaluation.observations import Recorder, join
 
 _BUILTINS: Final = frozenset(dir(builtins))
@@ -131,18 +131,24 @@ def collect(recorder: Recorder, source: Source) -> Statistics:
 def _limits(recorder: Recorder) -> dict[Limit, int]:
     """The limits that were reached, with the functions that the statements belong to."""
     limits: dict[Limit, int] = {}
+    names_by_file: dict[str, dict[int, str]] = {}
     for (what, source, statement), times in recorder.limits.items():
         line = 1 if statement is None else source.span(statement).line
-        functions = [
-            node
-            for node in nodes(source.tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and node.lineno <= line <= (node.end_lineno or line)
-        ]
-        name = functions[-1].name if functions else ""  # the inner ones come last
-        limit = Limit(source.filename, line, name, what)
+        if source.filename not in names_by_file:
+            names_by_file[source.filename] = _functions(source)
+        limit = Limit(source.filename, line, names_by_file[source.filename].get(line, ""), what)
         limits[limit] = limits.get(limit, 0) + times
     return limits
+
+
+def _functions(source: Source) -> dict[int, str]:
+    """The names of the innermost functions around the lines of a file."""
+    name_of_line: dict[int, str] = {}
+    for node in nodes(source.tree):  # outer ones first
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            name_of_line.update(dict.fromkeys(lines, node.name))
+    return name_of_line
 
 
 def _is_full(value: Any) -> bool:
@@ -166,12 +172,22 @@ def _given(expression: ast.expr) -> Iterator[ast.expr]:
         yield from (keyword.value for keyword in expression.keywords)
 
 
+def _is_short(expression: ast.expr) -> bool:
+    """Whether an expression is worth writing out: chains of calls may be very long."""
+    every: list[ast.AST] = [expression]
+    for node in every:  # it grows meanwhile
+        if len(every) > _LONGEST:
+            return False
+        add_children(node, every)
+    return True
+
+
 def _word(expression: ast.expr, is_tensor: bool) -> str | None:
     """The name of an operator or a call; None for one that loses no tensor."""
     if isinstance(expression, ast.Call):
         if isinstance(expression.func, ast.Name) and expression.func.id in _BUILTINS:
             return None
-        word = ast.unparse(expression.func)
+        word = ast.unparse(expression.func) if _is_short(expression.func) else "(…)"
         if isinstance(expression.func, ast.Attribute) and (len(word) > _LONGEST or "(" in word):
             word = f"….{expression.func.attr}"
         return f"{word}()" if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
