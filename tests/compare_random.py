@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import itertools
 import random
 import sys
@@ -57,6 +58,7 @@ from tests.programs_generator import mutated
 KINDS = "chains", "pieces", "flows"
 _LINES = 20, 60
 _SPOILT = 0.4
+_ADDRESSES = 8 << 30
 
 
 # The values of a program's flags in one run.
@@ -233,6 +235,20 @@ def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, .
     return tuple(one for one in (*found, *alone) if register()[one.code].kind is Kind.FINDING)
 
 
+def limit_memory() -> None:
+    """Let this process have 8 GiB of addresses, where the system has such a limit.
+
+    The elements of `torch.empty` are any, and may be the size of what is computed next. Then torch
+    refuses that call, and the command goes on.
+    """
+    if importlib.util.find_spec("resource") is not None:
+        import resource  # not on Windows
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = _ADDRESSES if hard == resource.RLIM_INFINITY else min(_ADDRESSES, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
 def asked(description: str) -> argparse.Namespace:
     """The random programs that the command line requests."""
     parser = argparse.ArgumentParser(description=description)
@@ -246,6 +262,7 @@ def asked(description: str) -> argparse.Namespace:
 def main() -> int:
     """The command line."""
     arguments = asked("Compare random programs with their runs.")
+    limit_memory()
     kinds = KINDS if arguments.kind is None else (arguments.kind,)
     print(f"seed {arguments.seed}", flush=True)
     verdicts: Counter[str] = Counter()

@@ -32,7 +32,7 @@ from namecheck.migration.migrated import Migrated
 from namecheck.migration.migration import Road, migrate
 from namecheck.project import Walk
 from namecheck.runtime import runtime
-from tests.compare_random import KINDS, asked, grown_program
+from tests.compare_random import KINDS, asked, grown_program, limit_memory
 from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_programs import run
 
@@ -184,6 +184,7 @@ def _numbers(tensor: torch.Tensor) -> torch.Tensor:
 def main() -> int:
     """The command line."""
     arguments = asked("Migrate random programs, and run them.")
+    limit_memory()
     kinds = KINDS if arguments.kind is None else (arguments.kind,)
     print(f"seed {arguments.seed}", flush=True)
     counts: Counter[str] = Counter()
