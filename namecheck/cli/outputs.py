@@ -100,8 +100,10 @@ def _is_written(file: str, lines: Iterable[str]) -> bool:
 
     text = "".join(f"{line}\n" for line in lines)
     try:
-        save(file, text.encode("utf-8", "backslashreplace"))
+        target = save(file, text.encode("utf-8", "backslashreplace"))
     except CannotWrite as error:
         complain(f"not written: {error}")
         return False
+    if os.path.islink(file) and not file.startswith("/dev/"):
+        complain(f"wrote {target} through the link {file}")
     return True

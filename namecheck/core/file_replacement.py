@@ -58,30 +58,42 @@ def change(location: str, old_data: bytes, data: bytes, *, linked: bool = False)
     return path
 
 
-def save(path: str, data: bytes, project: str | None = None, *, lasting: bool = True) -> None:
-    """Write a file, which may be new; raises `CannotWrite`.
+def save(path: str, data: bytes, project: str | None = None, *, lasting: bool = True) -> str:
+    """Write a file, which may be new, and return the one that was written; raises `CannotWrite`.
 
     One of many files that are easily made again is not `lasting`: it is not forced to the disk, and
     temporary files of killed processes are not searched for.
 
     A file that the user did not name is one of a `project`: no link leads out of its folder, and it
     is a regular file. The mode of an existing file, where possible its owner, and symbolic links
-    are preserved. Pipes and devices that the user named, such as ``/dev/stdout``, are written to.
+    are preserved; one that leads to no file is refused. Pipes and devices that the user named, such
+    as ``/dev/stdout``, are written to, but for a pipe that no process reads.
     """
     if project is not None and not is_inside(path, project):
         raise CannotWrite(f"{path}: it leads out of the project, to {os.path.realpath(path)}")
     real = os.path.realpath(path) if os.path.isfile(path) else path
+    if os.path.islink(path) and not os.path.exists(path):
+        raise CannotWrite(f"{path}: it is a link to {os.path.realpath(path)}, which does not exist")
     try:
         status = os.stat(real) if os.path.exists(real) else None
         if status is not None and project is not None:
             regular_files.require_kind(status)
         if status is not None and not stat.S_ISREG(status.st_mode):
-            with open(real, "wb") as stream:
+            with open(real, "wb", opener=_opened) as stream:
                 stream.write(data)
         else:
             _replace(real, data, status, lasting=lasting)
     except OSError as error:
         raise CannotWrite(f"{path}: {reason_of(error)}") from error
+    return real
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a pipe or a device; a pipe that no process reads is refused instead of waited for."""
+    handle = os.open(path, flags & ~os.O_CREAT | _WITHOUT_WAITING)
+    if _WITHOUT_WAITING:
+        os.set_blocking(handle, True)
+    return handle
 
 
 def _replace(

@@ -7,11 +7,13 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from namecheck.core.file_replacement import CannotWrite, save
 from tests.running import Run, runner
 
 ROOT: Final = Path(__file__).parents[2]
@@ -56,7 +58,9 @@ def test_an_existing_file_is_replaced_and_keeps_its_mode_and_its_link(run: Run) 
     Path("real.txt").write_text("old" * 1000)
     Path("real.txt").chmod(0o640)
     Path("link.txt").symlink_to("real.txt")
-    run("check", "bad.py", "--output", "concise=link.txt")
+    _, _, err = run("check", "bad.py", "--output", "concise=link.txt")
+    target = Path("real.txt").resolve()
+    assert err.startswith(f"namecheck: wrote {target} through the link link.txt\n")
     assert Path("link.txt").is_symlink()
     assert "old" not in Path("real.txt").read_text()
     assert stat.S_IMODE(Path("real.txt").stat().st_mode) == 0o640
@@ -87,6 +91,39 @@ def test_devices_and_pipes_are_written_to(run: Run) -> None:
     assert ran.stdout.startswith("bad.py:5:5: NC101")
     assert ran.stderr.startswith("bad.py:5: [NC101(name-mismatch), ] ")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_link_to_no_file_is_refused(run: Run) -> None:
+    Path("link.txt").symlink_to("absent.txt")
+    status, _, err = run("check", "bad.py", "--output", "concise=link.txt")
+    target = Path("absent.txt").resolve()
+    said = f"namecheck: not written: link.txt: it is a link to {target}, which does not exist\n"
+    assert (status, err.startswith(said)) == (2, True)
+    assert Path("link.txt").is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_that_no_process_reads_is_refused(run: Run) -> None:
+    os.mkfifo("pipe")
+    with pytest.raises(CannotWrite, match="pipe: No such device or address"):
+        save("pipe", b"text")
+    status, _, err = run("check", "bad.py", "--output", "concise=pipe")
+    assert (status, err.startswith("namecheck: not written: pipe: ")) == (2, True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_that_is_read_gets_all(run: Run) -> None:
+    os.mkfifo("pipe")
+    with Path("copy").open("wb") as copy, subprocess.Popen(["cat", "pipe"], stdout=copy):
+        ended = time.monotonic() + 60
+        while True:  # until it has opened the pipe
+            try:
+                save("pipe", b"x" * 300_000)
+                break
+            except CannotWrite:
+                assert time.monotonic() < ended
+                time.sleep(0.01)
+    assert Path("copy").stat().st_size == 300_000
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ def _report(arguments: argparse.Namespace, ending: _Ending) -> None:
     text = "".join(f"{line}\n" for line in lines)
     if arguments.output_file:
         try:
-            return save(arguments.output_file, text.encode("utf-8", "backslashreplace"))
+            save(arguments.output_file, text.encode("utf-8", "backslashreplace"))
+            return
         except CannotWrite as error:
             complain(f"not written: {error}")
             ending.failed = True
