@@ -22,8 +22,9 @@ from namecheck.rules.arguments import Several
 from namecheck.rules.concatenations import stack
 from namecheck.rules.einsum import contracted
 from namecheck.rules.patterns import Group, Letter, Number, Side, wrong
+from namecheck.rules.ratios import inferred
 from namecheck.rules.registry import rule
-from namecheck.rules.views import inferred, laid_out
+from namecheck.rules.views import laid_out
 
 Lengths = Mapping[str, Any]
 NEW = Dim(None, 1, purposeful=True)

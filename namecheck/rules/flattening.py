@@ -31,9 +31,10 @@ from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import DimArgument, Names
+from namecheck.rules.ratios import inferred
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
-from namecheck.rules.views import inferred, laid_out
+from namecheck.rules.views import laid_out
 
 
 @rule(memory="reshapes")

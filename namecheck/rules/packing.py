@@ -13,9 +13,9 @@ from namecheck.rules.arguments import Several, Sizes
 from namecheck.rules.concatenations import cat
 from namecheck.rules.einops import apart, check_group_count, together
 from namecheck.rules.patterns import Number, wrong
+from namecheck.rules.ratios import inferred
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import split_with_sizes
-from namecheck.rules.views import inferred
 
 Shape = Sizes
 Packed = tuple[Dims, list[Shape] | Unknown]

@@ -12,7 +12,7 @@ from math import gcd
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
-from namecheck.core.names import UNKNOWN
+from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.sizes import Expression, Known, Quotient, divided, symbol, symbols
 
 
@@ -124,3 +124,10 @@ def _size(number: int, factors: Iterable[tuple[str | Expression, int]]) -> Known
         for _ in range(power):
             size = size * (symbol(base) if isinstance(base, str) else base)
     return size
+
+
+def inferred(whole: Size, other_size: Size) -> Size:
+    """The size that -1 is replaced by, given the other sizes."""
+    if isinstance(whole, Unknown) or isinstance(other_size, Unknown) or other_size == 0:
+        return UNKNOWN
+    return (ratio(whole) / ratio(other_size)).size

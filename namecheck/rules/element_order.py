@@ -1,0 +1,439 @@
+"""Views that put the elements of an axis at other positions, although all sizes agree: NC115.
+
+A view keeps the order of the elements. It scrambles an axis unless the sizes left of the axis, and
+those right of it, have the same products as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
+from typing import Final
+
+from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass
+from namecheck.core.dims import (
+    Dim,
+    Dims,
+    Size,
+    are_apart,
+    axis,
+    new_dim,
+    observed,
+    own_size,
+    product,
+)
+from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
+from namecheck.core.sizes import Expression, symbols
+from namecheck.rules.dim_map import show_sizes
+from namecheck.rules.ratios import ONE, Ratio, inferred, ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A dim of the input, a factor of one, or (unless `whole`) the rest of one that is split."""
+
+    dim: Dim
+    whole: bool = True
+
+    def cut(self, share: Ratio) -> Piece:
+        """A piece of it, with this size."""
+        return Piece(Dim(self.dim.name, share.size), whole=False)
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Its size as a ratio; None where that is unknown."""
+        size = self.dim.size
+        return None if isinstance(size, Unknown) or size in (0, -1) else ratio(size)
+
+
+def pieces_of(dim: Dim) -> list[Piece]:
+    """A dim, or the factors that it is merged from."""
+    name = dim.name
+    if not isinstance(name, Axis) or len(name.factors) < 2 or not name.ordered:
+        return [Piece(dim)]
+    return [Piece(axis(f)) for f in name.factors] if dim.size == own_size(name) else [Piece(dim)]
+
+
+def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
+    """Raise if a view certainly mixes elements of different positions of an axis.
+
+    It does not only if the new sizes left of the axis, and those right of it, are products of sizes
+    that were on that side before.
+    """
+    if len(sizes) < 2:
+        return  # all elements, in their order
+    own = [piece.ratio for piece in pieces]
+    goal = [Piece(Dim(None, size)).ratio for size in sizes]
+    if _are_exchanged_alike(own, goal):
+        return
+    before, after = _shares(own), _shares(goal)
+    if not before or not after or before[-1] != after[-1]:
+        surplus = before[-1] / after[-1] if before and after else ONE
+        _check_sides(pieces, own, goal, sizes, surplus)
+        if before and after:
+            _check_total(surplus, pieces, sizes)
+        return
+    for place, piece in enumerate(pieces):
+        target = _target(piece.dim, own, goal)
+        if target is None:
+            continue
+        left = before[place] / after[target]
+        right = after[target + 1] / before[place + 1]
+        if (left.is_whole and right.is_whole) or _is_of_rest(left, right):
+            continue
+        if not _is_of_code(str(piece.dim.size)) or any(
+            _is_never_whole(each, own) for each in (left, right)
+        ):
+            raise _scrambled(piece.dim, pieces, sizes, (before[place], after[target]))
+    _check_quotients(pieces, own, goal, sizes)
+    _check_steps(pieces, own, goal, sizes)
+
+
+def _check_quotients(
+    pieces: Sequence[Piece], own_ratios: _Ratios, goal: _Ratios, sizes: Sequence[Size]
+) -> None:
+    """Raise if a dim whose size is a quotient is scrambled, as the windows of an image.
+
+    ``[B, H//w, w, W//w, w]`` is viewed as ``[B, H//w * W//w, w*w]``. The sizes are those of the
+    code, which splits dims without a remainder: `H` is ``w`` times the quotient, a whole number.
+    """
+    quotients = [_split(piece.dim.size) for piece in pieces]
+    bases = [one.base for one in quotients if one is not None]
+    own, new = ([_in_quotients(each, quotients) for each in side] for side in (own_ratios, goal))
+    before, after = _shares(own), _shares(new)
+    for place, quotient in enumerate(quotients):
+        if quotient is None or bases.count(quotient.base) > 1 or not before or not after:
+            continue
+        word = quotient.word
+        targets = [n for n, each in enumerate(new) if each is not None and each.power(word)]
+        if len(targets) != 1 or not all(each is not None and each.is_whole for each in new):
+            continue
+        left = before[place] / after[targets[0]]
+        right = after[targets[0] + 1] / before[place + 1]
+        for quotient_of_sides in (left, right):
+            if not quotient_of_sides.is_whole and (ONE / quotient_of_sides).is_whole:
+                raise _scrambled(pieces[place].dim, pieces, sizes, (ONE / quotient_of_sides, ONE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotient:
+    """A size ``base//divisor``, and the `word` that stands for it where views are compared."""
+
+    base: str
+    divisor: Ratio
+
+    @property
+    def word(self) -> str:
+        """A symbol that no program has."""
+        return f"{self.base}//"
+
+
+def _split(size: Size) -> _Quotient | None:
+    """A size as a quotient of an axis or a number of the code; None if it is none."""
+    if isinstance(size, (int, Unknown)):
+        return None
+    whole = ratio(size)
+    positive = [base for base, power in whole.powers if power > 0]
+    if whole.is_whole or len(positive) != 1 or whole.numerator != 1:
+        return None
+    base = positive[0]
+    if not isinstance(base, str) or not _is_of_code(base) or whole.power(base) != 1:
+        return None
+    return _Quotient(base, Ratio(1, 1, ((base, 1),)) / whole)
+
+
+def _in_quotients(own_ratio: Ratio | None, quotients: Sequence[_Quotient | None]) -> Ratio | None:
+    """A size in terms of the quotients, without the axes that they are quotients of."""
+    for quotient in quotients:
+        if own_ratio is None or quotient is None:
+            continue
+        power = dict(own_ratio.powers).get(quotient.base, 0)
+        for _ in range(abs(power)):
+            whole = Ratio(1, 1, ((quotient.word, 1),)) * quotient.divisor
+            step = whole / Ratio(1, 1, ((quotient.base, 1),))
+            own_ratio = own_ratio * step if power > 0 else own_ratio / step
+    return own_ratio
+
+
+_Ratios = Sequence[Ratio | None]
+
+
+def _check_sides(
+    pieces: Sequence[Piece],
+    own_ratios: _Ratios,
+    goal: _Ratios,
+    sizes: Sequence[Size],
+    surplus: Ratio = ONE,
+) -> None:
+    """Raise if an axis is kept whole, but with more or fewer elements left or right of it.
+
+    The number of elements on the other side need not be known. It is reported of the sizes that the
+    code itself names alone: those of annotations may be 1. The view has its number of elements only
+    if the `surplus` is 1: what is right then is not reported.
+    """
+    for reversed_ in (False, True):
+        before, after = _running(own_ratios, reversed_), _running(goal, reversed_)
+        for place, piece in enumerate(pieces):
+            if piece.dim != _REST and not _is_of_code(str(piece.dim.size)):
+                continue
+            target = _target(piece.dim, own_ratios, goal)
+            if target is None or goal[target] != own_ratios[place]:
+                continue
+            share, other_share = before[place], after[target]
+            if share is None or other_share is None or share == other_share:
+                continue
+            if _is_of_rest(share / other_share) or share / other_share in (surplus, ONE / surplus):
+                continue
+            sides = _side(own_ratios, place, reversed_), _side(goal, target, reversed_)
+            if _divide(share, other_share) or (
+                _one_has_more(*sides) and _is_never_whole(share / other_share, own_ratios)
+            ):
+                raise _scrambled(piece.dim, pieces, sizes, (share, other_share))
+    _check_steps(pieces, own_ratios, goal, sizes)
+
+
+def _are_exchanged_alike(own_ratios: _Ratios, goal: _Ratios) -> bool:
+    """Whether a view exchanges two axes whose sizes two functions have read, each one of them.
+
+    They may be the sides of a square, of which either function has a word for one.
+    """
+    if len(own_ratios) != len(goal):
+        return False
+    moved = [(one, other) for one, other in zip(own_ratios, goal, strict=True) if one != other]
+    if len(moved) != 2 or moved[0] != moved[1][::-1]:
+        return False
+    one, other = moved[0]
+    if one is None or other is None or not _are_observed(one, other):
+        return False
+    return not are_apart(one.size, other.size)
+
+
+def _is_of_rest(*quotients: Ratio) -> bool:
+    """Whether quotients that must be 1 have only a dim of which nothing is known: it may be 1."""
+    bases = {str(base) for quotient in quotients for base, _ in quotient.powers}
+    return bool(bases) and all(naming.bare(base) == "_" for base in bases)
+
+
+def _is_never_whole(quotient: Ratio, own_ratios: _Ratios) -> bool:
+    """Whether a quotient is whole only if a dim has size 1, or two of one tensor have one size.
+
+    A size of another tensor, or a number, may equal the one that it is divided by.
+    """
+    if quotient.is_whole:
+        return False
+    inverse = ONE / quotient
+    if inverse.is_whole or are_apart(quotient.upper, quotient.lower):
+        return True
+    products = [ONE]
+    for each in own_ratios:
+        products = [ONE] if each is None else [ONE, *(one * each for one in products)]
+        if inverse in products:
+            return True
+    return False
+
+
+def _side(ratios: _Ratios, place: int, reversed_: bool) -> _Ratios:
+    return ratios[place + 1 :] if reversed_ else ratios[:place]
+
+
+def _one_has_more(side: _Ratios, other_side: _Ratios) -> bool:
+    """Whether one side has all dims of the other, and more than these."""
+    rest = [ratio for ratio in side if ratio != ONE]
+    extra: list[Ratio | None] = []
+    for each in other_side:
+        if each in rest:
+            rest.remove(each)
+        elif each != ONE:
+            extra.append(each)
+    return bool(rest) is not bool(extra)
+
+
+def _divide(share: Ratio, other_share: Ratio) -> bool:
+    """Whether of two numbers of elements one is a multiple of the other."""
+    quotient = share / other_share
+    return ONE in (share, other_share) or quotient.is_whole or (ONE / quotient).is_whole
+
+
+def _running(ratios: _Ratios, reversed_: bool) -> list[Ratio | None]:
+    """The number of elements left of each dim, or right of it; None where it is unknown."""
+    totals: list[Ratio | None] = []
+    running: Ratio | None = ONE
+    for each in ratios[::-1] if reversed_ else ratios:
+        totals.append(running)
+        running = None if running is None or each is None else running * each
+    return totals[::-1] if reversed_ else totals
+
+
+def _check_total(share: Ratio, pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
+    """Raise if a view has as many elements only where two dims of one tensor have one size."""
+    upper, lower = share.upper, share.lower
+    if are_apart(upper, lower):
+        raise _displaced(upper, lower, pieces, sizes)
+
+
+def _check_steps(
+    pieces: Sequence[Piece], own_ratios: _Ratios, goal: _Ratios, sizes: Sequence[Size]
+) -> None:
+    """Raise if, walking from either end, another dim of the same tensor stands in an axis's place.
+
+    ``[B, C, N]`` is viewed as ``[B, N, …]``, and both sizes were read from one tensor.
+    """
+    for step in (1, -1):
+        _check_steps_from(own_ratios[::step], goal[::step], pieces, sizes)
+
+
+def check_ends(dims: Dims, sizes: Sequence[Size]) -> None:
+    """Check the known dims at either end of a tensor of unknown rank, as `_check_steps`."""
+    goal = [Piece(Dim(None, size)).ratio for size in sizes]
+    for known_dims, step in ((dims.prefix, 1), (dims.suffix, -1)):
+        pieces = [piece for dim in known_dims for piece in pieces_of(dim)]
+        own_ratios = [piece.ratio for piece in pieces]
+        _check_steps_from(own_ratios[::step], goal[::step], pieces, sizes)
+
+
+def _check_steps_from(
+    own_ratios: _Ratios, goal: _Ratios, pieces: Sequence[Piece], sizes: Sequence[Size]
+) -> None:
+    old, new = list(own_ratios), list(goal)
+    while old and new:
+        one, other = old[0], new[0]
+        if one is None or other is None:
+            if one is not None and other is None and one in new and one not in own_ratios:
+                _check_rest_of_piece(one, pieces, sizes)
+            return
+        if one == other:
+            del old[0], new[0]
+        elif (one / other).is_whole:
+            old[0] = one / other
+            del new[0]
+        elif (other / one).is_whole:
+            new[0] = other / one
+            del old[0]
+        elif are_apart(one.size, other.size) and _are_observed(one, other):
+            raise _displaced(one.size, other.size, pieces, sizes)
+        else:
+            return
+
+
+def _are_observed(*ratios: Ratio) -> bool:
+    """Whether sizes are made of observed axes alone: a number may have any size, also another's."""
+    bases = {base for each in ratios for base in each.bases}
+    return all(isinstance(base, str) and naming.is_observed(base) for base in bases)
+
+
+# The only dim whose size is unknown.
+_REST: Final = axis("_")
+
+
+def check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
+    """Check the order where one dim has an unknown size, which the size -1 takes.
+
+    Only sizes that the code itself names are compared so.
+    """
+    vague = [dim for dim in dims if dim.size is UNKNOWN]
+    words = {word for dim in dims if isinstance(dim.size, Expression) for word in symbols(dim.size)}
+    if len(sizes) < 2 or len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):
+        return
+    filled = [_REST if dim.size is UNKNOWN else dim for dim in dims]
+    whole = product(dim.size for dim in filled)
+    rest = inferred(whole, product(size for size in sizes if size != -1))
+    solved = [rest if size == -1 else size for size in sizes]
+    if rest is not UNKNOWN and not any(map(is_padded, solved)):
+        # The unknown size may equal any other one, so that more would be guessed.
+        pieces = [piece for dim in filled for piece in pieces_of(dim)]
+        own, goal = (
+            [piece.ratio for piece in pieces],
+            [Piece(Dim(None, one)).ratio for one in solved],
+        )
+        _check_sides(pieces, own, goal, solved)
+        _check_quotients(pieces, own, goal, solved)
+
+
+def _is_of_code(word: str) -> bool:
+    return naming.is_observed(word) or naming.is_number(word)
+
+
+def is_padded(size: Size) -> bool:
+    """Whether a size is a symbolic one and a few more: ``L+1``."""
+    return isinstance(size, Expression) and any(not monomial for monomial, _ in size.terms)
+
+
+def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
+    """The number of elements in the first 0, 1, 2, … dims; empty if any size is unknown."""
+    factors = [each for each in ratios if each is not None]
+    return list(accumulate(factors, mul, initial=ONE)) if len(factors) == len(ratios) else []
+
+
+def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
+    """The position of the only size that contains an axis, if it occurs once on either side."""
+    if not isinstance(dim.name, Axis) or dim.size != own_size(dim.name):
+        return None
+    if _only(dim.name.name, shares) is None:
+        return None
+    target = _only(dim.name.name, goal)
+    size = None if target is None else goal[target]
+    return target if size is not None and size.is_whole else None
+
+
+def _only(word: str, ratios: Sequence[Ratio | None]) -> int | None:
+    powers = [0 if each is None else each.power(word) for each in ratios]
+    if _is_of_code(word):
+        # ``C // heads`` and ``heads`` are the two parts of one dim.
+        powers = [max(power, 0) for power in powers]
+    return powers.index(1) if [power for power in powers if power] == [1] else None
+
+
+def _displaced(
+    size: Size, other_size: Size, pieces: Sequence[Piece], sizes: Sequence[Size]
+) -> Contradiction:
+    old = Dims(tuple(piece.dim for piece in pieces))
+    new = Dims(tuple(map(new_dim, sizes)))
+    words = [naming.bare(word) for one in (size, other_size) for word in observed(one)]
+    return Contradiction(
+        "NC115",
+        f"A view of {show_sizes(old)} as {show_sizes(new)} puts '{other_size}' where '{size}' "
+        f"stands in the order of the elements: it is right only if {size} = {other_size}.",
+        names=words,
+        help=f"Keep '{size}' in its place in the view, then `transpose` or `permute`.",
+    )
+
+
+def _check_rest_of_piece(remainder: Ratio, pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
+    """Raise if the size -1 stands where the rest of a dim belongs, which has a place further on.
+
+    ``[..., heads*d]`` is viewed as ``[b, heads, -1, d]``.
+    """
+    if not any(_is_of_code(base) for base in remainder.bases if isinstance(base, str)):
+        return
+    known = show_sizes(Dims(tuple(piece.dim for piece in pieces)))
+    raise Contradiction(
+        "NC115",
+        f"A view of a tensor with the dims {known} as "
+        f"{show_sizes(Dims(tuple(map(new_dim, sizes))))} puts another dim between two parts of "
+        f"one: it is right only if {remainder.size} = 1.",
+        names=[naming.bare(word) for word in observed(remainder.size)],
+        help="Keep the two parts side by side in the view, then `transpose` or `permute`.",
+    )
+
+
+def _scrambled(
+    dim: Dim, pieces: Sequence[Piece], sizes: Sequence[Size], both_shares: tuple[Ratio, Ratio]
+) -> Contradiction:
+    split = _split(dim.size) is not None
+    word = naming.bare(str(dim.size)) if split else str(naming.word(dim.name))
+    old = Dims(tuple(piece.dim for piece in pieces))
+    new = Dims(tuple(map(new_dim, sizes)))
+    share = both_shares[0] / both_shares[1]
+    agreement = f" It is right only if {share.upper} = {share.lower}."
+    is_of_code = dim == _REST or _is_of_code(str(dim.size))
+    is_told = is_of_code and bool(share.powers)
+    return Contradiction(
+        "NC115",
+        f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': a view keeps "
+        f"the order of the elements, so each new position of '{word}' has elements of several old "
+        f"ones.{agreement if is_told else ''}",
+        names=[naming.bare(one) for one in observed(dim.size)] if split else [word],
+        help=f"Keep '{word}' in its place in the view, then `transpose` or `permute`.",
+    )
