@@ -117,7 +117,7 @@ def of_result(
     elif word == "cast":
         return _of_class(arguments.get("dtype"), tensors)
     if request is None and effect.makes and word != "cuda" and not _is_modelled(call_operands):
-        return UNKNOWN if tensors else defaults.device
+        return UNKNOWN if tensors or _may_be_modelled(call_operands) else defaults.device
     return _device(word, tensors, request, effect.broadcasts)
 
 
@@ -137,6 +137,11 @@ def _has_parameters(effect: DeviceEffect, arguments: Mapping[str, Any]) -> bool:
 def _is_modelled(call_operands: Operands) -> bool:
     """Whether an argument is a tensor whose device the new tensor takes."""
     return any(isinstance(call_operands.single.get(name), Tensor) for name in _MODELS)
+
+
+def _may_be_modelled(call_operands: Operands) -> bool:
+    """Whether an argument may be a tensor whose device the new tensor takes: ``tensor(data)``."""
+    return any(call_operands.single.get(name) is UNKNOWN for name in _MODELS)
 
 
 def _no_cuda() -> Contradiction:

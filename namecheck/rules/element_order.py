@@ -64,8 +64,9 @@ def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
     """
     if len(sizes) < 2:
         return  # all elements, in their order
-    own = [piece.ratio for piece in pieces]
-    goal = [Piece(Dim(None, size)).ratio for size in sizes]
+    own, goal = _settled(
+        [piece.ratio for piece in pieces], [Piece(Dim(None, size)).ratio for size in sizes]
+    )
     if _are_exchanged_alike(own, goal):
         return
     before, after = _shares(own), _shares(goal)
@@ -91,6 +92,34 @@ def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
     _check_steps(pieces, own, goal, sizes)
 
 
+def _settled(own_ratios: _Ratios, goal: _Ratios) -> tuple[_Ratios, _Ratios]:
+    """The sizes where the number of elements says that one axis has a certain size.
+
+    ``[b, two, c]`` can be viewed as ``[b, 2*c]`` only if ``two`` is 2.
+    """
+    before, after = _shares(own_ratios), _shares(goal)
+    surplus = before[-1] / after[-1] if before and after else ONE
+    if len(surplus.powers) != 1:
+        return own_ratios, goal
+    symbol_or_sum, power = surplus.powers[0]
+    share = Ratio(surplus.numerator, surplus.denominator)
+    number = ONE / share if power == 1 else share
+    if abs(power) != 1 or number.denominator != 1 or number == ONE:
+        return own_ratios, goal
+    replacement = number / Ratio(1, 1, ((symbol_or_sum, 1),))
+    return _stepped(own_ratios, symbol_or_sum, replacement), _stepped(
+        goal, symbol_or_sum, replacement
+    )
+
+
+def _stepped(ratios: _Ratios, symbol_or_sum: str | Expression, replacement: Ratio) -> _Ratios:
+    """The sizes, multiplied by a replacement for each power of an axis in them."""
+    return [
+        None if one is None else one * replacement ** dict(one.powers).get(symbol_or_sum, 0)
+        for one in ratios
+    ]
+
+
 def _check_quotients(
     pieces: Sequence[Piece], own_ratios: _Ratios, goal: _Ratios, sizes: Sequence[Size]
 ) -> None:
@@ -100,11 +129,11 @@ def _check_quotients(
     code, which splits dims without a remainder: `H` is ``w`` times the quotient, a whole number.
     """
     quotients = [_split(piece.dim.size) for piece in pieces]
-    bases = [one.base for one in quotients if one is not None]
+    dividends = [one.dividend for one in quotients if one is not None]
     own, new = ([_in_quotients(each, quotients) for each in side] for side in (own_ratios, goal))
     before, after = _shares(own), _shares(new)
     for place, quotient in enumerate(quotients):
-        if quotient is None or bases.count(quotient.base) > 1 or not before or not after:
+        if quotient is None or dividends.count(quotient.dividend) > 1 or not before or not after:
             continue
         word = quotient.word
         targets = [n for n, each in enumerate(new) if each is not None and each.power(word)]
@@ -119,15 +148,15 @@ def _check_quotients(
 
 @dataclass(frozen=True, slots=True)
 class _Quotient:
-    """A size ``base//divisor``, and the `word` that stands for it where views are compared."""
+    """A size ``dividend//divisor``, and the `word` that stands for it where views are compared."""
 
-    base: str
+    dividend: str
     divisor: Ratio
 
     @property
     def word(self) -> str:
         """A symbol that no program has."""
-        return f"{self.base}//"
+        return f"{self.dividend}//"
 
 
 def _split(size: Size) -> _Quotient | None:
@@ -149,11 +178,9 @@ def _in_quotients(own_ratio: Ratio | None, quotients: Sequence[_Quotient | None]
     for quotient in quotients:
         if own_ratio is None or quotient is None:
             continue
-        power = dict(own_ratio.powers).get(quotient.base, 0)
-        for _ in range(abs(power)):
-            whole = Ratio(1, 1, ((quotient.word, 1),)) * quotient.divisor
-            step = whole / Ratio(1, 1, ((quotient.base, 1),))
-            own_ratio = own_ratio * step if power > 0 else own_ratio / step
+        whole = Ratio(1, 1, ((quotient.word, 1),)) * quotient.divisor
+        replacement = whole / Ratio(1, 1, ((quotient.dividend, 1),))
+        own_ratio = own_ratio * replacement ** dict(own_ratio.powers).get(quotient.dividend, 0)
     return own_ratio
 
 
@@ -191,7 +218,17 @@ def _check_sides(
                 _one_has_more(*sides) and _is_never_whole(share / other_share, own_ratios)
             ):
                 raise _scrambled(piece.dim, pieces, sizes, (share, other_share))
-    _check_steps(pieces, own_ratios, goal, sizes)
+    _check_steps(pieces, _without(surplus, own_ratios), goal, sizes)
+
+
+def _without(surplus: Ratio, own_ratios: _Ratios) -> _Ratios:
+    """The sizes without those that a view leaves out, which must be 1: ``[B*C, one, H]``."""
+    kept = list(own_ratios)
+    for one in own_ratios:
+        if surplus != ONE and one is not None and (surplus / one).is_whole:
+            surplus = surplus / one
+            kept.remove(one)
+    return kept if surplus == ONE else own_ratios
 
 
 def _are_exchanged_alike(own_ratios: _Ratios, goal: _Ratios) -> bool:

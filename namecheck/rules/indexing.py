@@ -13,7 +13,7 @@ from typing import Any
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
-from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Size, clash
+from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Size, clash, observed
 from namecheck.core.dtypes import MASKS, is_among
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression, Known, is_at_least, symbol, symbols
@@ -56,9 +56,13 @@ def _check_value(indexed: Dims, value_dims: Dims) -> None:
 
 
 def _without_leading_ones(dims: Dims, indexed: Dims) -> Dims:
-    """The dims of a value without those that torch may drop: ``x[i : i + 1]`` has one item."""
+    """The dims of a value without those that torch may drop: ``x[i : i + 1]`` has one item.
+
+    So may a dim have that only the code itself names, as a batch of one.
+    """
     while dims.rank is not None and indexed.rank is not None and dims.rank > indexed.rank:
-        if dims.prefix[0].size not in (1, UNKNOWN):
+        size = dims.prefix[0].size
+        if size not in (1, UNKNOWN) and not observed(size):
             break
         dims = dim_map.without_left(dims, 1)
     return dims

@@ -39,6 +39,13 @@ class Ratio:
             [*self.powers, *inverse],
         )
 
+    def __pow__(self, exponent: int) -> Ratio:
+        base = self if exponent > 0 else ONE / self
+        result = ONE
+        for _ in range(abs(exponent)):
+            result = result * base
+        return result
+
     @property
     def is_whole(self) -> bool:
         """Whether it is an integer times positive powers."""

@@ -100,7 +100,7 @@ def read(
     dims = of_rank(content.tensor.dims, len(pattern.tensor))
     if dims is None:
         return None
-    contradiction = _contradicted(interpreter, dims, pattern.tensor, content, frame)
+    contradiction = _contradicted(interpreter, dims, pattern, content, frame)
     if contradiction is None:
         _name(interpreter, value, dims, pattern.tensor, pattern, node, store)
     return contradiction
@@ -166,10 +166,11 @@ def _name(
 
 
 def _contradicted(
-    interpreter: Interpreter, dims: Dims, term: Term, tensor_content: Held, frame: Frame
+    interpreter: Interpreter, dims: Dims, pattern: Pattern, tensor_content: Held, frame: Frame
 ) -> Contradiction | None:
     """Whether a letter stands where another dim of the tensor is, which the function calls so."""
     words = [observed_axes.whole_word(dim) for dim in dims.prefix]
+    term = pattern.tensor or ()
     single = [letters[0] if len(letters) == 1 else None for letters in term]
     for position, letter in enumerate(single):
         if letter is None or words.count(letter) != 1 or single.count(letter) != 1:
@@ -178,6 +179,9 @@ def _contradicted(
         other = single[place]
         if place == position or other is None or words[position] == letter:
             continue
+        between = single[min(position, place) : max(position, place) + 1]
+        if _are_merged(between, pattern.result):
+            continue  # in the order in which they stand, whatever they are called
         origin = tensor_content.origins.get(letter)
         if origin is None or not is_within(origin, frame, interpreter.source):
             continue
@@ -193,6 +197,16 @@ def _contradicted(
             help="Write the letters in the order of the dims.",
         )
     return None
+
+
+def _are_merged(letters: Sequence[str | None], result_term: Term | None) -> bool:
+    """Whether a pattern merges adjacent letters into one dim, in their order."""
+    run = tuple(letters)
+    return any(
+        group[start : start + len(run)] == run
+        for group in result_term or ()
+        for start in range(len(group))
+    )
 
 
 def _is_older(dim: Dim, frame: Frame) -> bool:
