@@ -192,13 +192,13 @@ _SHAPES: Final = (b".shape", b".size(")
 # No repetition gives back what it has matched, and only names in brackets reach over lines: a file
 # costs no more than its length.
 _UNPACKING: Final = (
-    rb"(?m)^[ \t]*+(?:\(\s*+\w++(?:\s*+,\s*+\w++)*+\s*+(?:,\s*+)?+|"
-    rb"\w++(?:[ \t]*+,[ \t]*+\w++)*+[ \t]*+(?:,[ \t]*+)?+)\)?+[ \t]*+=\s*+"
+    rb"(?m)^[ \t]*+(?:\(\s*+\w++(?>(?:\s*+,\s*+\w++)*)\s*+(?>(?:,\s*+)?)|"
+    rb"\w++(?>(?:[ \t]*+,[ \t]*+\w++)*)[ \t]*+(?>(?:,[ \t]*+)?))\)?+[ \t]*+=\s*+"
     rb"[\w.\[\]()]+\.(?:shape|size\()"
 )
 _PATTERN: Final = rb"[\"'](?>[^\"'\n]*?->)[^\"'\n]*+[\"']"
 _CHECKING: Final = (
-    rb"(?:check|assert|ensure|validate|CHECK)_(?:tensor_)?+(?:shape|SHAPE)"
+    rb"(?:check|assert|ensure|validate|CHECK)_(?>(?:tensor_)?)(?:shape|SHAPE)"
     rb"\(\s*+[\w.]++\s*+,\s*+[\[(]"
 )
 

@@ -305,7 +305,7 @@ def check_parameters(mentioned: Iterable[str], parameters: ParameterNames | None
 
 
 _TOKENS: Final = re.compile(
-    r"""\s*(?: (?P<number> -?(?: \d++(?:\.\d*+)?+ | \.\d++ )(?: e[-+]?\d++ )?+(?![\w.]) )
+    r"""\s*(?: (?P<number> -?(?: \d++(?>(?:\.\d*+)?) | \.\d++ )(?>(?: e[-+]?\d++ )?)(?![\w.]) )
             | (?P<name> -?[\w.]+ )
             | (?P<string> '[^'\\]*' )
             | (?P<sign> \*\*|!=|[][(),;?=|<>:*/] )

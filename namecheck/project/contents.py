@@ -86,7 +86,15 @@ def digest(*contents: bytes) -> bytes:
 
 @cache
 def engine() -> bytes:
-    """The digest of namecheck itself, its tables included, wherever it is installed."""
+    """The digest of namecheck itself, its tables included, wherever it is installed.
+
+    No limit of a project on the size of its files counts here.
+    """
     package = os.path.dirname(os.path.dirname(__file__))
     files = sorted((relative(package, file), file) for file in stamps.sources(package))
-    return digest(*(part for name, file in files for part in (name.encode(), _digest(file))))
+    return digest(*(part for name, file in files for part in (name.encode(), _of_ours(file))))
+
+
+def _of_ours(location: str) -> bytes:
+    with open(location, "rb") as file:
+        return digest(file.read())

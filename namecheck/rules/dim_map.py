@@ -291,6 +291,11 @@ def check_expandable(dims: Dims, shape: Dims) -> None:
             )
 
 
+def _is_undeclared(name: Name) -> bool:
+    """Whether only the code itself names a dim: a buffer may be of any such dim in turn."""
+    return isinstance(name, Axis) and naming.is_undeclared(name.name)
+
+
 def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
     """The dims after a write: the computed names, which must equal the target's names, if any.
 
@@ -298,7 +303,8 @@ def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
     """
     if receiver_dims.named() is not Answer.YES:
         return computed
-    if same_names(receiver_dims, computed) is Answer.NO:
+    is_of_code = any(map(_is_undeclared, (*receiver_dims.names, *computed.names)))
+    if same_names(receiver_dims, computed) is Answer.NO and not is_of_code:
         raise Contradiction(
             "NC110",
             f"Name mismatch: specified out tensor with names {receiver_dims.show()} are not the "

@@ -17,7 +17,7 @@ import pytest
 import namecheck
 from namecheck import project
 from namecheck.cli import main
-from namecheck.core import stamps
+from namecheck.core import regular_files, stamps
 from namecheck.core.findings import register
 from namecheck.interpreter.workspace import analysis
 from namecheck.project import Result, Walk, contents, paths
@@ -207,6 +207,15 @@ def test_the_folder_of_the_installation_does_not_count(tmp_path: Path) -> None:
         check=True,
     )
     assert run.stdout.strip() == contents.engine().hex()
+
+
+def test_a_limit_of_file_sizes_does_not_count_for_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = contents.engine()
+    monkeypatch.setenv(regular_files.VARIABLE, "1000")
+    contents.engine.cache_clear()
+    assert contents.engine() == expected
 
 
 def test_stamps_are_kept_again_after_a_restore(

@@ -9,9 +9,12 @@ import tarfile
 import venv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
+
+# Python before 3.11.4 has no filter; the archive is our own.
+FILTER: Final[dict[str, Any]] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 def run(
@@ -32,7 +35,7 @@ def built(folder: Path) -> tuple[Path, Path]:
     run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder], ROOT)
     [source] = folder.glob("*.tar.gz")
     with tarfile.open(source) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        archive.extractall(folder / "unpacked", **FILTER)
     [unpacked] = (folder / "unpacked").iterdir()
     run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], unpacked)
     [wheel] = folder.glob("*.whl")
