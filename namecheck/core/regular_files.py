@@ -43,6 +43,13 @@ def contents(path: str, limit: int | None = None) -> bytes:
         os.close(handle)
 
 
+def of_package(path: str) -> bytes:
+    """The contents of a file of namecheck itself, for which no limit of a project counts."""
+    require_kind(os.stat(path))
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def require(status: os.stat_result, limit: int | None = None) -> None:
     """Raise OSError for a file that is not regular, or has more bytes than the limits allow."""
     require_kind(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import time
 from collections.abc import Iterable
@@ -92,9 +93,5 @@ def engine() -> bytes:
     """
     package = os.path.dirname(os.path.dirname(__file__))
     files = sorted((relative(package, file), file) for file in stamps.sources(package))
-    return digest(*(part for name, file in files for part in (name.encode(), _of_ours(file))))
-
-
-def _of_ours(location: str) -> bytes:
-    with open(location, "rb") as file:
-        return digest(file.read())
+    texts = ((name.encode(), digest(regular_files.of_package(file))) for name, file in files)
+    return digest(*itertools.chain.from_iterable(texts))
