@@ -7,7 +7,7 @@ import os
 from tests.migrate_random import compared
 
 SEED = os.environ.get("NAMECHECK_SEED", "0")
-COUNT = 14
+COUNT = 24
 
 
 def test_random_programs_leave_the_same_values() -> None:
