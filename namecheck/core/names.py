@@ -20,11 +20,13 @@ from __future__ import annotations
 import enum
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from namecheck.core.dataclasses import dataclass, replace
+
+_Item = TypeVar("_Item", bound=Hashable)
 
 
 class Unknown(enum.Enum):
@@ -344,7 +346,7 @@ def with_occurrences(names: Sequence[Name]) -> tuple[Name, ...]:
     axes = [name for name in names if isinstance(name, Axis)]
     words = [axis.name for axis in axes]
     doubtful = {axis.name for axis in axes if axis.occurrence == SOME}
-    several = {word for word, times in Counter(words).items() if times > 1} - doubtful
+    several = {*repeated(words)} - doubtful
     numbers = {word: _numbers(word, axes) for word in several}
     return tuple(
         replace(name, occurrence=next(numbers[name.name]))
@@ -400,18 +402,23 @@ def nameless(help: str) -> Contradiction:
     return Contradiction("NC109", message, help=help)
 
 
+def repeated(possibly_repeated: Sequence[_Item]) -> list[_Item]:
+    """What stands more than once, each in the order of its first place."""
+    if len(set(possibly_repeated)) == len(possibly_repeated):
+        return []
+    return [item for item, times in Counter(possibly_repeated).items() if times > 1]
+
+
 def check_distinct(names: Sequence[Name]) -> None:
     """Refuse a label that a tensor has twice; an axis may repeat."""
     labels = [name for name in names if isinstance(name, str)]
-    if len(set(labels)) == len(labels):
-        return
-    label = next(label for label, times in Counter(labels).items() if times > 1)
-    raise Contradiction(
-        "NC104",
-        f"Cannot construct a tensor with duplicate names. Got names: {show(names)}.",
-        names=(label,),
-        help=f"Give one of the dimensions '{label}' another name with `rename`.",
-    )
+    for label in repeated(labels):
+        raise Contradiction(
+            "NC104",
+            f"Cannot construct a tensor with duplicate names. Got names: {show(names)}.",
+            names=(label,),
+            help=f"Give one of the dimensions '{label}' another name with `rename`.",
+        )
 
 
 def show_name(name: Name) -> str:

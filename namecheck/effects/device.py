@@ -116,8 +116,12 @@ def of_result(
         _check_index(tensors)
     elif word == "cast":
         return _of_class(arguments.get("dtype"), tensors)
-    if request is None and effect.makes and word != "cuda" and not _is_modelled(call_operands):
-        return UNKNOWN if tensors or _may_be_modelled(call_operands) else defaults.device
+    if request is None and effect.makes and word != "cuda":
+        # The arguments whose device the new tensor takes, if they are tensors.
+        models = [call_operands.single.get(name) for name in _MODELS]
+        if not any(isinstance(model, Tensor) for model in models):
+            is_vague = bool(tensors) or any(model is UNKNOWN for model in models)
+            return UNKNOWN if is_vague else defaults.device
     return _device(word, tensors, request, effect.broadcasts)
 
 
@@ -132,16 +136,6 @@ def _others(effect: DeviceEffect, arguments: Mapping[str, Any], target: Any) -> 
 def _has_parameters(effect: DeviceEffect, arguments: Mapping[str, Any]) -> bool:
     """Whether a layer certainly has parameters, or buffers."""
     return not effect.switches or any(arguments.get(name) is True for name in effect.switches)
-
-
-def _is_modelled(call_operands: Operands) -> bool:
-    """Whether an argument is a tensor whose device the new tensor takes."""
-    return any(isinstance(call_operands.single.get(name), Tensor) for name in _MODELS)
-
-
-def _may_be_modelled(call_operands: Operands) -> bool:
-    """Whether an argument may be a tensor whose device the new tensor takes: ``tensor(data)``."""
-    return any(call_operands.single.get(name) is UNKNOWN for name in _MODELS)
 
 
 def _no_cuda() -> Contradiction:

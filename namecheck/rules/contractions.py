@@ -6,8 +6,6 @@ which come from annotations, must be the same (docs/semantics.md, "Two kinds of 
 
 from __future__ import annotations
 
-from collections import Counter
-
 from namecheck.core import names as naming
 from namecheck.core.dims import (
     ANY_DIM,
@@ -185,7 +183,7 @@ def _product_of_unknown_rank(left: Dims, right: Dims) -> Dims:
 
 def _duplicates(left: Dims, right: Dims, product: Dims) -> Contradiction:
     names = [name for name in product.names if isinstance(name, str)]
-    doubled = [name for name, times in Counter(names).items() if times > 1]
+    doubled = naming.repeated(names)
     return Contradiction(
         "NC104",
         f"Matrix multiplying Tensor{left.show()} with Tensor{right.show()} would produce output "

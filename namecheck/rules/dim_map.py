@@ -303,8 +303,8 @@ def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
     """
     if receiver_dims.named() is not Answer.YES:
         return computed
-    is_of_code = any(map(_is_undeclared, (*receiver_dims.names, *computed.names)))
-    if same_names(receiver_dims, computed) is Answer.NO and not is_of_code:
+    every = (*receiver_dims.names, *computed.names)
+    if same_names(receiver_dims, computed) is Answer.NO and not any(map(_is_undeclared, every)):
         raise Contradiction(
             "NC110",
             f"Name mismatch: specified out tensor with names {receiver_dims.show()} are not the "

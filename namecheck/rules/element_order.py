@@ -27,7 +27,7 @@ from namecheck.core.dims import (
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression, symbols
 from namecheck.rules.dim_map import show_sizes
-from namecheck.rules.ratios import ONE, Ratio, inferred, ratio
+from namecheck.rules.ratios import ONE, Ratio, factor, inferred, ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +106,11 @@ def _settled(own_ratios: _Ratios, goal: _Ratios) -> tuple[_Ratios, _Ratios]:
     number = ONE / share if power == 1 else share
     if abs(power) != 1 or number.denominator != 1 or number == ONE:
         return own_ratios, goal
-    replacement = number / Ratio(1, 1, ((symbol_or_sum, 1),))
-    return _stepped(own_ratios, symbol_or_sum, replacement), _stepped(
-        goal, symbol_or_sum, replacement
-    )
+    return _with_base(own_ratios, symbol_or_sum, number), _with_base(goal, symbol_or_sum, number)
 
 
-def _stepped(ratios: _Ratios, symbol_or_sum: str | Expression, replacement: Ratio) -> _Ratios:
-    """The sizes, multiplied by a replacement for each power of an axis in them."""
-    return [
-        None if one is None else one * replacement ** dict(one.powers).get(symbol_or_sum, 0)
-        for one in ratios
-    ]
+def _with_base(ratios: _Ratios, symbol_or_sum: str | Expression, replacement: Ratio) -> _Ratios:
+    return [None if one is None else one.with_base(symbol_or_sum, replacement) for one in ratios]
 
 
 def _check_quotients(
@@ -130,14 +123,21 @@ def _check_quotients(
     """
     quotients = [_split(piece.dim.size) for piece in pieces]
     dividends = [one.dividend for one in quotients if one is not None]
-    own, new = ([_in_quotients(each, quotients) for each in side] for side in (own_ratios, goal))
+    if not dividends:
+        return
+    own, new = own_ratios, goal
+    for one in filter(None, quotients):
+        own, new = (_with_base(side, one.dividend, one.in_quotients) for side in (own, new))
     before, after = _shares(own), _shares(new)
+    if not before or not after or not all(each is not None and each.is_whole for each in new):
+        return
     for place, quotient in enumerate(quotients):
-        if quotient is None or dividends.count(quotient.dividend) > 1 or not before or not after:
+        if quotient is None or dividends.count(quotient.dividend) > 1:
             continue
-        word = quotient.word
-        targets = [n for n, each in enumerate(new) if each is not None and each.power(word)]
-        if len(targets) != 1 or not all(each is not None and each.is_whole for each in new):
+        targets = [
+            n for n, each in enumerate(new) if each is not None and each.power(quotient.word)
+        ]
+        if len(targets) != 1:
             continue
         left = before[place] / after[targets[0]]
         right = after[targets[0] + 1] / before[place + 1]
@@ -158,6 +158,11 @@ class _Quotient:
         """A symbol that no program has."""
         return f"{self.dividend}//"
 
+    @property
+    def in_quotients(self) -> Ratio:
+        """The dividend as a product of the quotient and the divisor."""
+        return factor(self.word) * self.divisor
+
 
 def _split(size: Size) -> _Quotient | None:
     """A size as a quotient of an axis or a number of the code; None if it is none."""
@@ -170,18 +175,7 @@ def _split(size: Size) -> _Quotient | None:
     base = positive[0]
     if not isinstance(base, str) or not _is_of_code(base) or whole.power(base) != 1:
         return None
-    return _Quotient(base, Ratio(1, 1, ((base, 1),)) / whole)
-
-
-def _in_quotients(own_ratio: Ratio | None, quotients: Sequence[_Quotient | None]) -> Ratio | None:
-    """A size in terms of the quotients, without the axes that they are quotients of."""
-    for quotient in quotients:
-        if own_ratio is None or quotient is None:
-            continue
-        whole = Ratio(1, 1, ((quotient.word, 1),)) * quotient.divisor
-        replacement = whole / Ratio(1, 1, ((quotient.dividend, 1),))
-        own_ratio = own_ratio * replacement ** dict(own_ratio.powers).get(quotient.dividend, 0)
-    return own_ratio
+    return _Quotient(base, factor(base) / whole)
 
 
 _Ratios = Sequence[Ratio | None]

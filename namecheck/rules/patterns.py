@@ -7,13 +7,13 @@ a name. The error messages are einops' own.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 from types import EllipsisType
 from typing import Final, TypeAlias
 
+from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.names import Contradiction
 
@@ -153,8 +153,8 @@ def _invalid(word: str, reason: str) -> Contradiction:
 
 
 def _check_distinct(read: Side) -> None:
-    for letter, times in Counter(read.letters).items():
-        if letter != "_" and times > 1:
+    for letter in naming.repeated(read.letters):
+        if letter != "_":
             raise wrong(
                 f'Indexing expression contains duplicate dimension "{letter}"',
                 help="Give each dimension a letter of its own.",

@@ -39,11 +39,12 @@ class Ratio:
             [*self.powers, *inverse],
         )
 
-    def __pow__(self, exponent: int) -> Ratio:
-        base = self if exponent > 0 else ONE / self
-        result = ONE
-        for _ in range(abs(exponent)):
-            result = result * base
+    def with_base(self, symbol_or_sum: str | Expression, replacement: Ratio) -> Ratio:
+        """The ratio in which something else stands for a symbol or a sum."""
+        result, power = self, dict(self.powers).get(symbol_or_sum, 0)
+        step = replacement / factor(symbol_or_sum)
+        for _ in range(abs(power)):
+            result = result * step if power > 0 else result / step
         return result
 
     @property
@@ -81,6 +82,11 @@ class Ratio:
 ONE = Ratio(1)
 
 
+def factor(symbol_or_sum: str | Expression) -> Ratio:
+    """A symbol, or a sum without a common factor, as a ratio."""
+    return Ratio(1, 1, ((symbol_or_sum, 1),))
+
+
 def ratio(size: Known) -> Ratio:
     """A size as a ratio, with the common factor of its terms taken out."""
     if isinstance(size, int):
@@ -95,15 +101,15 @@ def ratio(size: Known) -> Ratio:
         if isinstance(atom, Quotient):
             whole = Expression((((atom,), 1),))
             exact = _is_exact(atom)
-            factor = ratio(atom.numerator) / ratio(atom.denominator) if exact else None
-            result = result * (factor or Ratio(1, 1, ((whole, 1),)))
+            parts = ratio(atom.numerator) / ratio(atom.denominator) if exact else None
+            result = result * (parts or factor(whole))
             quotient = divided(quotient, whole)
         else:
-            result = result * Ratio(1, 1, ((atom, 1),))
+            result = result * factor(atom)
             quotient = divided(quotient, symbol(atom))
     if isinstance(quotient, int):
         return result * Ratio(quotient)
-    return result * Ratio(1, 1, ((quotient, 1),))
+    return result * factor(quotient)
 
 
 def _is_exact(quotient: Quotient) -> bool:

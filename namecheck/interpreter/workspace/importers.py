@@ -14,25 +14,18 @@ from namecheck.interpreter.workspace.assembly import Assembly
 
 
 class Importer:
-    """A file that is being run, and the files whose cost is counted, itself among them."""
+    """A file after its top level, and the files whose cost is counted, itself among them."""
 
     def __init__(self, location: str, interpreter: Assembly) -> None:
         self.location = location
-        self.is_loaded = False
         self.counted = {location}
         self._interpreter = interpreter
         self._is_noted = False
 
-    def after_load(self) -> Importer:
-        """The same file after its top level."""
-        importer = Importer(self.location, self._interpreter)
-        importer.is_loaded = True
-        return importer
-
     def may_run(self, location: str, name: str) -> bool:
         """Whether a file may be run for this one; notes the first that may not."""
         may_import = self._interpreter.context.ledger.meter.may_import
-        if not self.is_loaded or may_import or location in self.counted:
+        if may_import or location in self.counted:
             return True
         if not self._is_noted:
             self._is_noted = True

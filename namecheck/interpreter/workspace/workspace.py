@@ -106,10 +106,13 @@ class Uses:
 
 
 class Analysis(NamedTuple):
-    """An analysis that runs: what it has read so far, and what may be run for it."""
+    """An analysis that runs: what it has read so far, and what may be run for it.
+
+    The analysis of a top level has no importer: it follows all its imports.
+    """
 
     uses: Uses
-    importer: Importer
+    importer: Importer | None = None
 
 
 @dataclass(slots=True)
@@ -122,7 +125,6 @@ class Module:
 
     location: str
     program: Program
-    importer: Importer
     uses: Uses = field(default_factory=Uses)
     unfinished: set[str] = field(default_factory=set)
     steps: int = 0
@@ -186,9 +188,8 @@ class Workspace:
         meter = module.program.interpreter.context.ledger.meter
         loaded = meter.spent
         uses = Uses({location})
-        importer = module.importer.after_load()
-        for used in module.uses.modules:
-            self._count(used, importer)
+        importer = Importer(location, module.program.interpreter)
+        self._count(module.uses.modules, importer)
         with self._used_by(uses, importer):
             module.program.run_as_main()
             module.program.run_functions()
@@ -211,12 +212,12 @@ class Workspace:
                 open_ += module.uses.modules
         return closed
 
-    def _count(self, location: str, importer: Importer) -> None:
-        """Count the top levels of a file and of all that it uses, directly or not.
+    def _count(self, locations: Iterable[str], importer: Importer) -> None:
+        """Count the top levels of files and of all that they use, directly or not.
 
         The files of a cycle use each other, so the sum is the same whichever of them was run first.
         """
-        open_ = [location]
+        open_ = [*locations]
         while open_:
             used = open_.pop()
             module = self._modules.get(used)
@@ -225,7 +226,7 @@ class Workspace:
                 open_ += module.uses.modules
 
     @contextmanager
-    def _used_by(self, uses: Uses, importer: Importer) -> Iterator[None]:
+    def _used_by(self, uses: Uses, importer: Importer | None = None) -> Iterator[None]:
         self._analyses.append(Analysis(uses, importer))
         try:
             yield
@@ -308,8 +309,8 @@ class Workspace:
             self._modules[location] = self._load(location)
         module = self._modules[location]
         if module is not None:
-            if importer is not None and importer.is_loaded:
-                self._count(location, importer)
+            if importer is not None:
+                self._count([location], importer)
             self._depend_on(module.unfinished)
         return module
 
@@ -370,11 +371,11 @@ class Workspace:
         self._known.add(location)
         self._locations[source.tree] = location
         program = Program(self._interpreter(source))
-        module = Module(location, program, Importer(location, program.interpreter))
+        module = Module(location, program)
         self._running[location] = module
         sparing = not self.facts.names_dims(source)
         try:
-            with self._used_by(module.uses, module.importer):
+            with self._used_by(module.uses):
                 program.load(self.files.name(location), sparing=sparing)
         finally:
             del self._running[location]
