@@ -295,3 +295,46 @@ def test_a_tensor_in_which_a_call_was_refused_takes_other_names(recorded: Record
     found = joined(recorded, program)
     assert found["x.mul_(y)"].verdict is Verdict.AGREE
     assert (found["+x"].verdict, found["+x"].static) == (Verdict.AGREE, "C=2 T=6")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "f(x)\nz = f(f(y))",
+        "f(x)\nz = f(y)\nfor _ in range(2):\n    z = f(z)",
+        "m = Layer()\nm(x)\nz = m(m(y))",
+        "for z in (x, y * w):\n    z *= w",
+        "z = [f(t) for t in (x, y, f(y))]",
+    ],
+)
+def test_what_follows_from_a_contradiction_may_have_any_names(
+    recorded: Recording, program: str
+) -> None:
+    start = """
+    w = torch.ones(2, names=('N',))
+    def f(t):
+        return t * w
+    class Layer(nn.Module):
+        def forward(self, t):
+            return t * w
+    x = torch.ones(3, 2, names=('A', 'N'))
+    y = torch.ones(2, names=('C',))
+    """
+    found = joined(recorded, dedent(start) + program)
+    assert [one for one in found.values() if one.verdict is Verdict.INCORRECT] == []
+    assert "NC101" in str([one.static for one in found.values()])
+
+
+def test_an_unfounded_value_beside_a_contradiction_is_incorrect(recorded: Recording) -> None:
+    program = NAMED + dedent("""
+    def f(t, u):
+        return t + u
+    f(x, x)
+    y = f(x, x.rename(N='T'))
+    """)
+    watched = sources(program)
+    static = analysis.observe(watched[PLACE])
+    run(recorded, program.replace("f(x, x)", "f(x.rename(N='A'), x.rename(N='A'))"))
+    found = join.sides(static, recorded.seen)
+    wrong = [one for one in found if one.verdict is Verdict.INCORRECT]
+    assert any(watched[PLACE].segment(watched[PLACE].at(one.position)) == "t + u" for one in wrong)

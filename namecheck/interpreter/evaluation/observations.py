@@ -20,6 +20,7 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import Failed
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
+    Key,
     Opaque,
     Repeated,
     TensorValue,
@@ -37,12 +38,12 @@ class Observation:
     """The facts about one expression over all its evaluations.
 
     `values` cover each value: a `Tensor`, a `Many`, a tuple of such; UNKNOWN covers any other value
-    too. `findings` are its contradictions, including those that the program expects and catches; an
-    evaluation that ends in one has no value. The expression was evaluated `times` times, and `gave`
-    a value so many times; an operator was applied without a contradiction `passed` times, which may
-    give no value (``x.names = …``). `operator` is whether an operator of the table was applied;
-    `informed` whether the names of all its operands were always known, `sized` whether the sizes
-    were.
+    too, and any value that follows from a contradiction elsewhere. `findings` are its
+    contradictions, including those that the program expects and catches; an evaluation that ends in
+    one has no value. The expression was evaluated `times` times, and `gave` a value so many times;
+    an operator was applied without a contradiction `passed` times, which may give no value
+    (``x.names = …``). `operator` is whether an operator of the table was applied; `informed`
+    whether the names of all its operands were always known, `sized` whether the sizes were.
     """
 
     values: tuple[Any, ...] = ()
@@ -135,7 +136,8 @@ class Reveal:
 class Record:
     """One expression: its different values, its findings, and the number of its evaluations.
 
-    `unknown` says that it may have had any value at all.
+    `unknown` says that it may have had any value at all, `follows` that it had one that follows
+    from a contradiction at another expression, of which nothing is known.
     """
 
     seen: list[Any] = field(default_factory=list)
@@ -147,6 +149,12 @@ class Record:
     informed: bool = True
     sized: bool = True
     unknown: bool = False
+    follows: bool = False
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What covers each value."""
+        return (*self.seen, UNKNOWN) if self.follows else tuple(self.seen)
 
     def add(self, value: Any) -> None:
         """Add a value; too many different ones are replaced by their least upper bound."""
@@ -164,6 +172,7 @@ class Recorder:
         self._keeps = applications
         self._applications: dict[ast.AST, Applications] = {}
         self._applied: set[ast.AST] = set()
+        self._refused: set[tuple[Node, Key]] = set()
         self.limits: dict[tuple[str, Source, ast.stmt | None], int] = {}
 
     def _record(self, node: Node) -> Record:
@@ -178,11 +187,15 @@ class Recorder:
         record.times += 1
         if self._keeps:
             self._reached(node)
-        values = [one for one in _alternatives(value, store) if not _is_contradiction(one)]
-        record.gave += bool(values)
-        record.unknown |= any(isinstance(one, Opaque) and one.kind is None for one in values)
-        for one in values:
+        gave = False
+        for one in _alternatives(value, store):
+            if isinstance(one, Opaque) and isinstance(one.key.provenance, Failed):
+                record.follows |= (node, one.key) not in self._refused
+                continue
+            gave = True
+            record.unknown |= isinstance(one, Opaque) and one.kind is None
             record.add(observed(one, store))
+        record.gave += gave
 
     def applied(self, node: Node, informed: bool, sized: bool, *, passed: bool = False) -> None:
         """Record an application of an operator; whether names, and sizes, were all known.
@@ -196,6 +209,10 @@ class Recorder:
         record.sized = record.sized and sized
         if self._keeps:
             self._applied.add(node)
+
+    def refused(self, node: Node, missing: Opaque) -> None:
+        """Record that a missing result is that of a contradiction at this very expression."""
+        self._refused.add((node, missing.key))
 
     def called_unknown(self, node: Node) -> None:
         """Record a call of unknown code, which may be an operator on unknown names."""
@@ -261,7 +278,7 @@ class Recorder:
         """Every expression of a file that was evaluated, by its position."""
         return {
             position(node): Observation(
-                tuple(record.seen),
+                record.values,
                 tuple(record.findings.values()),
                 record.times,
                 record.gave,
@@ -319,10 +336,6 @@ def _alternatives(value: Value, store: Store) -> list[Value]:
     if not isinstance(value, Union):
         return [value]
     return [c.value for c in value.alternatives if store.allows(c.facts)]
-
-
-def _is_contradiction(value: Value) -> bool:
-    return isinstance(value, Opaque) and isinstance(value.key.provenance, Failed)
 
 
 def join(left_value: Any, right_value: Any) -> Any:

@@ -155,7 +155,7 @@ class TorchOperators:
         wrong = observed_letters.read(interpreter, letters, tensor, node, store, frame)
         if wrong is not None:
             self._report(operator_call, wrong, by_axes=True)
-            return interpreter.failed()
+            return self._missing(operator_call)
 
         def observe(result: Value) -> None:
             observed_letters.name_result(interpreter, letters, result, node, store)
@@ -262,7 +262,14 @@ class TorchOperators:
         interpreter.findings.judged.refuse(
             finding_key, operator_call.site, Attempt(inputs, operator_call.every)
         )
-        return interpreter.failed()
+        return self._missing(operator_call)
+
+    def _missing(self, operator_call: OperatorCall) -> Value:
+        """The missing result of a call for which a finding was made."""
+        missing = self.interpreter.failed()
+        if self.interpreter.context.recorder is not None:
+            self.interpreter.context.recorder.refused(operator_call.node, missing)
+        return missing
 
     def _is_certain(
         self,
