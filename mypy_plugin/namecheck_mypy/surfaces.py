@@ -2,7 +2,7 @@
 
 A plugin gets only the options. The build manager, which has the sources and the errors, is found
 among the objects that refer to the options. What differs between versions is in an `Adapter`;
-`ADAPTERS` lists the versions that `python -m tests.mypy_plugin.matrix` runs the tests with.
+`ADAPTERS` lists the versions that `python -m tests.versions mypy` runs the tests with.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import mypy
 from mypy.build import BuildManager
@@ -102,6 +102,9 @@ class Adapter:
         """The arguments of an error that say where it is, besides its span."""
         return {"local_ctx": enclosing, "target": None, "origin_span": line_range}
 
+    def move(self, info: ErrorInfo, path: str) -> None:
+        """Let an error of no file be one of this file: an error does not know its file."""
+
     def add(self, errors: Errors, file: MypyFile, info: ErrorInfo) -> None:
         """Add an error to those of a file, unless a comment or an option ignores it."""
         errors.add_error_info(info, file=file.path)
@@ -152,6 +155,11 @@ class Mypy19(Mypy20):
             "function_or_member": function,
             "origin": (path, line_range),
         }
+
+    def move(self, info: ErrorInfo, path: str) -> None:
+        """Let an error of no file be one of this file."""
+        known: Any = info
+        known.file, known.origin = path, (path, range(info.line, info.line + 1))
 
     def add(self, errors: Errors, file: MypyFile, info: ErrorInfo) -> None:
         """Add an error to those of a file."""
@@ -294,6 +302,7 @@ def add_note(manager: BuildManager, path: str, text: str) -> bool:
     if path not in errors.ignored_lines or path in errors.ignored_files | errors.flushed_files:
         return False
     note = ADAPTER.info(None, (1, 1, 1, 2), "note", text, None)
+    ADAPTER.move(note, path)
     errors.error_info_map.setdefault(path, []).append(note)
     return True
 

@@ -14,10 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from mypy.version import __version__
+
 from namecheck.cli import main
+from namecheck_mypy import surfaces
 from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
+MYPY: Final = surfaces.release_of(__version__)
+"""The release of mypy that runs."""
+
 CODES: Final = frozenset(
     f"named-{family}" for family in ("check", "dim", "size", "dtype", "device", "layout", "lint")
 )
@@ -80,8 +86,11 @@ class Run:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The messages, if they were requested as JSON."""
-        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+        """The messages, if they were requested as JSON, in the words of the newest mypy."""
+        lines = (line for line in self.out.splitlines() if line.startswith("{"))
+        if MYPY < (1, 20):  # it shows where a builtin type comes from
+            lines = (line.replace("builtins.", "") for line in lines)
+        return [json.loads(line) for line in lines]
 
     @property
     def told(self) -> Told:

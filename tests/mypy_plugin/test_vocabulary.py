@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import pytest
 
 from tests.mypy_plugin.named_calls import NamedCall, all_calls
-from tests.mypy_plugin.projects import ALONE, CODES, ROOT, Project, Run, seeded
+from tests.mypy_plugin.projects import ALONE, CODES, MYPY, ROOT, Project, Run, seeded
 
 FIXTURES: Final = {
     path.name: path.read_text("utf-8")
@@ -28,6 +28,7 @@ KEPT: Final = 'torch.full([1, 2], 1, names=["N", "C"])'
 
 _EXPECTATION: Final = re.compile(r"# ([ER]): ([^#\n]*)")
 _REVEALED: Final = "Revealed type is "
+_KEYWORD: Final = "Unexpected keyword argument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,19 @@ def test_fixtures(file: str, runs: Runs) -> None:
     """Every error and every revealed type is the one that its line expects."""
     wrong = []
     for number, line in _lines(file):
-        expected = [(mark, text.strip()) for mark, text in _EXPECTATION.findall(line)]
+        expected = _expected(line)
         told = [_short(said) for said in runs.with_plugin.get((file, number), ())]
         if not _agree(expected, [each for each in told if each]):
             wrong.append(f"{file}:{number}: {line.strip()}\n    told: {told}")
     assert not wrong, "\n".join(wrong)
+
+
+def _expected(line: str) -> list[tuple[str, str]]:
+    """The errors and the revealed types that a line expects of this mypy."""
+    expected = [(mark, text.strip()) for mark, text in _EXPECTATION.findall(line)]
+    if MYPY < (2, 0) and len(expected) > 1:  # of overloads it says no more than that none fits
+        return [(mark, text) for mark, text in expected if not text.startswith(_KEYWORD)]
+    return expected
 
 
 def _short(said: Said) -> tuple[str, str] | None:
