@@ -211,7 +211,7 @@ def unpacks_sizes(data: bytes) -> bool:
         return True
     if (b"_shape(" in data or b"_SHAPE(" in data) and re.search(_CHECKING, data) is not None:
         return True
-    return any(word in data for word in _SHAPES) and re.search(_UNPACKING, data) is not None
+    return any(word in data for word in _SHAPES) and _has_line(_UNPACKING, data)
 
 
 def names_something(data: bytes) -> bool:
@@ -239,12 +239,21 @@ def names_something(data: bytes) -> bool:
     return b"names" in data and any(_gives_names(data, m) for m in re.finditer(_NAMES, data))
 
 
-_TORCH: Final = rb"(?m)^[ \t]*(?:from|import)[ \t]+torch\b"
+_TORCH: Final = (
+    rb"(?m)^[ \t]*+(?:from[ \t]++|import[ \t]++"
+    rb"(?>(?:(?!torch\b)[\w.]++(?>(?:[ \t]++as[ \t]++\w++)?)[ \t]*+,[ \t]*+)*))torch\b"
+)
 
 
 def imports_torch(data: bytes) -> bool:
     """Whether a file imports torch; without it there are no tensors to report about."""
-    return b"torch" in data and re.search(_TORCH, data) is not None
+    return b"torch" in data and _has_line(_TORCH, data)
+
+
+def _has_line(sought: bytes, data: bytes) -> bool:
+    """Whether a line has what an expression seeks, whatever ends the lines."""
+    lines = data.replace(b"\r", b"\n") if b"\r" in data else data
+    return re.search(sought, lines) is not None
 
 
 def _gives_names(data: bytes, occurrence: re.Match[bytes]) -> bool:

@@ -259,3 +259,24 @@ def test_files_that_name_something(text: str) -> None:
 )
 def test_files_that_name_nothing(text: str) -> None:
     assert not syntax.names_something(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"import os, torch\n", True),
+        (b"import numpy as np, torch.nn as nn\n", True),
+        (b'"""A module."""\r\rfrom torch import nn\r', True),
+        (b"import torch, einops\n", True),
+        (b"import torchvision\n", False),
+        (b"import mine as torch\n", False),
+    ],
+)
+def test_an_import_of_torch_is_found(data: bytes, expected: bool) -> None:
+    assert syntax.imports_torch(data) is expected
+
+
+def test_sizes_are_read_whatever_ends_the_lines() -> None:
+    text = b"import torch\n\ndef f(x):\n    B, T = x.shape\n"
+    for end in (b"\n", b"\r\n", b"\r"):
+        assert syntax.unpacks_sizes(text.replace(b"\n", end))
