@@ -10,6 +10,7 @@ from typing import Any, Final
 from namecheck.core import tensors as values
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Fresh, Item
@@ -40,6 +41,7 @@ from namecheck.interpreter.domain.values import (
 )
 
 _MISSING: Final = object()
+_ANY: Final = Held(values.Tensor())
 # The attribute of an instance that holds its library part.
 _INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
@@ -147,7 +149,9 @@ def write(mutable: Mutable, store: Store, content: Any) -> None:
         either = [joiner.cell(_content(origin, store), content) for origin in origins]
         for origin, joined in zip(origins, either, strict=True):
             store.mutate(origin.address, origin.initial, joined, number)
-    store.mutate(mutable.address, mutable.initial, content, number)
+    # The rank of an unknown value is a fact of this path: on another one nothing is known of it.
+    initial = _ANY if isinstance(mutable.address, OpaqueTensor) else mutable.initial
+    store.mutate(mutable.address, initial, content, number)
 
 
 def _steps_of_write(content: Any) -> int:
