@@ -120,7 +120,8 @@ class Annotations:
         by_name = self._overloads.get(node)
         if by_name is None:
             by_name = self._overloads[node] = {}
-            for statement in getattr(node, "body", ()):
+            body = () if isinstance(node, ast.Lambda) else getattr(node, "body", ())
+            for statement in body:
                 if isinstance(statement, ast.FunctionDef) and "overload" in decorators(statement):
                     by_name.setdefault(statement.name, []).append(statement)
         return by_name.get(name, ())
