@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from namecheck.core import dataclasses
-from namecheck.interpreter.domain.values import NONE, ClassValue, Const, Instance, Value
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.values import (
+    NONE,
+    ClassValue,
+    Const,
+    Instance,
+    Repeated,
+    Value,
+)
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance
@@ -42,8 +50,11 @@ def defaultdict(interpreter: Interpreter, call: Call) -> Value:
 
 @model("collections.deque")
 def deque(interpreter: Interpreter, call: Call) -> Value:
-    """``collections.deque(items)``."""
-    return containers.list_(interpreter, call)
+    """``collections.deque(items)``; one of limited length drops items."""
+    made = containers.list_(interpreter, call)
+    if call.argument(1, "maxlen") == NONE or isinstance(made.initial, Repeated) or not made.initial:
+        return made
+    return dataclasses.replace(made, initial=Repeated(joins.either(made.initial, call.store)))
 
 
 @model("collections.UserDict")

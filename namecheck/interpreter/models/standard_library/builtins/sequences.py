@@ -219,6 +219,20 @@ def reverse(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
     return NONE
 
 
+@method(ListValue, "rotate")
+def rotate(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
+    """``queue.rotate(steps)``."""
+    content, steps = joins.items(receiver, call.store), call.argument(0, "n", Const(1))
+    if isinstance(content, Repeated) or not content:
+        return NONE
+    if isinstance(steps, Const) and isinstance(steps.value, int):
+        first = -steps.value % len(content)
+        joins.write(receiver, call.store, (*content[first:], *content[:first]))
+    else:
+        joins.write(receiver, call.store, Repeated(joins.either(content, call.store)))
+    return NONE
+
+
 @method(ListValue, "sort")
 def sort(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
     """``items.sort(key=f)``."""
