@@ -17,6 +17,8 @@ Tags: TypeAlias = tuple[tuple[str, Hashable], ...]
 NO_TAGS: Final[Tags] = ()
 OF_MODULE: Final = "module"
 """The tag of a reference to a parameter or a buffer that the program makes; no lint has it."""
+LEARNED: Final = "learned"
+"""The tag of a reference to a parameter that the program makes; no lint has it."""
 OF_SEVERAL_SHAPES: Final = "of several shapes"
 """The tag of the result of a function that declares several shapes of it; no lint has it."""
 

@@ -46,12 +46,14 @@ Term: TypeAlias = tuple[tuple[str, ...], ...]
 class Pattern:
     """The letters of the tensor and of the result; None for a side with an ellipsis.
 
-    `scope` is that of one call, `dims` has the dims of the letters that the call has named.
+    `scope` is that of one call, `dims` has the dims of the letters that the call has named. A layer
+    that only `exchanges` dims may be called once more, to bring them back.
     """
 
     tensor: Term | None
     result: Term | None
     scope: int
+    exchanges: bool
     dims: dict[str, Dim] = field(default_factory=dict)
 
 
@@ -65,9 +67,19 @@ def of_call(row_key: str, every: Sequence[Value], scope: int) -> Pattern | None:
         return None
     before, _, after = text.partition(_ARROW)
     try:
-        return Pattern(_term(before), _term(after), scope)
+        sides = _term(before), _term(after)
     except Contradiction:
         return None
+    exchanges = row_key in _LAYERS and _undoes_itself(*sides)
+    return Pattern(*sides, scope, exchanges)
+
+
+def _undoes_itself(term: Term | None, new_term: Term | None) -> bool:
+    """Whether a pattern that is applied twice gives the dims in their first order."""
+    if term is None or new_term is None or set(term) != set(new_term) or term == new_term:
+        return False
+    places = [term.index(letters) for letters in new_term]
+    return all(places[place] == at for at, place in enumerate(places))
 
 
 def _term(text: str) -> Term | None:
@@ -100,7 +112,9 @@ def read(
     dims = of_rank(content.tensor.dims, len(pattern.tensor))
     if dims is None:
         return None
-    contradiction = _contradicted(interpreter, dims, pattern, content, frame)
+    contradiction = None
+    if not pattern.exchanges:
+        contradiction = _contradicted(interpreter, dims, pattern, content, frame)
     if contradiction is None:
         _name(interpreter, value, dims, pattern.tensor, pattern, node, store)
     return contradiction

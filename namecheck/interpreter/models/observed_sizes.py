@@ -17,6 +17,7 @@ from namecheck.core.sizes import Expression, symbol
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins, size_symbols
 from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import LEARNED, tag_of
 from namecheck.interpreter.domain.values import (
     ListValue,
     Opaque,
@@ -193,11 +194,19 @@ def with_likely_matrix(row: Operator | None, call_inputs: Inputs) -> Inputs | No
 
 
 def is_on_purpose(
-    contradiction: Contradiction, lowered_operands: Sequence[Any], frame: Frame
+    contradiction: Contradiction,
+    lowered_operands: Sequence[Any],
+    every: Sequence[Value],
+    frame: Frame,
 ) -> bool:
-    """Whether a function cuts the rows of a tensor anew, as it says itself: `relative_shift`."""
+    """Whether a function cuts the rows of a tensor anew, as it says itself: `relative_shift`.
+
+    The elements of a parameter have the order in which the program reads them.
+    """
     if contradiction.code != "NC115" or declare(lowered_operands):
         return False
+    if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
+        return True
     return any(word in frame.name.lower() for word in _CUTTING)
 
 

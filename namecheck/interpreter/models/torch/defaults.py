@@ -22,7 +22,7 @@ from namecheck.effects.dtype import without_gradient
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.cells import DEFAULT_DTYPE
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.tags import OF_MODULE, with_tag
+from namecheck.interpreter.domain.tags import LEARNED, OF_MODULE, with_tag
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -139,7 +139,8 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
         wrong = without_gradient(joins.held(data, call.store).tensor.dtype)
         if wrong is not None:
             interpreter.report(wrong, call.node, call.store, call.frame)
-    return interpreter.torch_defaults.of_module(data, call.store)
+    learned = replace(data, tags=with_tag(data.tags, LEARNED, True))
+    return interpreter.torch_defaults.of_module(learned, call.store)
 
 
 @lru_cache(maxsize=64)

@@ -303,7 +303,7 @@ class TorchOperators:
 
         inputs, every = lowered_inputs.every, operator_call.every
         return not observed_sizes.is_on_purpose(
-            contradiction, inputs, frame
+            contradiction, inputs, every, frame
         ) and not observed_sizes.is_of_another_case(self.interpreter, inputs, every, store, frame)
 
     def _learn(self, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
