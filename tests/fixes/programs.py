@@ -35,6 +35,7 @@ class FixedProgram:
     safe: bool
     semantics: Semantics = Semantics.NAMECHECK
     torch: str = ""
+    evidence: str = "declared"
     fixer: Fixer | None = None
 
     @property
@@ -49,7 +50,7 @@ class FixedProgram:
     @property
     def entry(self) -> Entry:
         """The program as a file of a run."""
-        settings = Settings(str(FOLDER), self.semantics, torch=self.torch)
+        settings = Settings(str(FOLDER), self.semantics, torch=self.torch, evidence=self.evidence)
         return Entry(self.location, self.location, settings, len(self.before), True)
 
 
@@ -65,6 +66,7 @@ def _examples() -> Iterator[FixedProgram]:
                 example.safe,
                 Semantics(example.semantics),
                 example.torch,
+                example.evidence,
                 fixer,
             )
 

@@ -24,6 +24,7 @@ CODES: Final = list(findings.lint_codes(str(FOLDER)))
 ON_REQUEST: Final = {
     "removed_api": Settings(torch=">=2.13"),
     "stale_shape_comment": Settings(evidence="observed"),
+    "swapped_arguments": Settings(evidence="observed"),
 }
 
 TEXT: Final = '''"""A lint of a test.
@@ -82,6 +83,7 @@ def test_every_module_of_the_folder_is_a_lint() -> None:
     assert {code.name.replace("-", "_") for code in CODES} == names
     assert {lint.__module__.rpartition(".")[2] for lint in discovered()} == names
     on_request = {lint.__module__ for lint in discovered() if lint.on_request}
+    assert set(discovered(frozenset({""}))) == {one for one in discovered() if not one.on_request}
     assert on_request == {f"namecheck.lints.{name}" for name in ON_REQUEST}
 
 

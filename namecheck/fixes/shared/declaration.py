@@ -47,7 +47,7 @@ class Example:
     """A program with a finding, and the program after the fix: the fix's test.
 
     `code` is that of the finding; by default the only code of the fix. `safe` says whether the fix
-    is safe in this program. `semantics` and `torch` are the settings of these names.
+    is safe in this program. `semantics`, `torch` and `evidence` are the settings of these names.
     """
 
     before: str
@@ -56,6 +56,7 @@ class Example:
     safe: bool = False
     semantics: str = "namecheck"
     torch: str = ""
+    evidence: str = "declared"
 
     @property
     def programs(self) -> tuple[str, str]:

@@ -49,8 +49,15 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.context import Moment
+from namecheck.interpreter.evaluation.events import Entered
 from namecheck.interpreter.evaluation.following import Following
-from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
+from namecheck.interpreter.evaluation.frames import (
+    Arguments,
+    Call,
+    Frame,
+    PathEnds,
+    outside_comprehensions,
+)
 from namecheck.interpreter.evaluation.havoc import is_stranger
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
@@ -370,9 +377,21 @@ class Calls:
 
     def call_function(self, function: FunctionValue, call: Call) -> Value:
         """Call a function of the program: by a summary of an earlier call, or by its body."""
+        if self.interpreter.listeners.follow_calls:
+            self._tell(function, call)
         return self.summaries.call(
             function, call, lambda followed: self._followed(function, followed)
         )
+
+    def _tell(self, function: FunctionValue, call: Call) -> None:
+        """Tell the listeners of a call whose arguments are all written at its place."""
+        interpreter, node = self.interpreter, call.node
+        if not isinstance(node, ast.Call) or call.arguments.open or call.arguments.begun:
+            return
+        around = outside_comprehensions(call.frame).environment.scope
+        is_silent = interpreter.findings.silent > 0
+        source = interpreter.source
+        interpreter.listeners.entered(Entered(function, call.args, node, around, source, is_silent))
 
     def _followed(self, function: FunctionValue, call: Call) -> Value:
         """Run the body with these arguments, and join the results of its paths."""

@@ -7,6 +7,7 @@ value of the event with a tag (`namecheck.interpreter.domain.tags`).
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +17,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.domain.values import FunctionValue, TensorValue, Value
 from namecheck.interpreter.evaluation.findings import place_of
 
 
@@ -56,6 +57,21 @@ class Applied(NamedTuple):
         return Finding(code, message, self.source.filename, span, help, related=related)
 
 
+class Entered(NamedTuple):
+    """A call of a function of the program, in the scope `around` it.
+
+    `args` are the positional arguments, the receiver of a method first. While `silent` nothing is
+    reported.
+    """
+
+    function: FunctionValue
+    args: Sequence[Value]
+    call_node: ast.Call
+    around: ast.AST
+    source: Source
+    silent: bool
+
+
 class Listener:
     """A listener to the events of one file's analysis; a lint overrides the methods it needs.
 
@@ -72,6 +88,9 @@ class Listener:
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """An operator returned a result; returns the result, tagged or unchanged."""
         return result
+
+    def on_enter(self, entered: Entered) -> None:
+        """A call is about to run a function of the program, or to apply a summary of it."""
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
         """Code reads a tensor, or a union, by a variable or an attribute called `word`.
@@ -97,6 +116,10 @@ class Listeners:
             one.on_apply for one in self.every if type(one).on_apply is not Listener.on_apply
         ]
         self.follow_results = bool(self._on_apply)
+        self._on_enter = [
+            one.on_enter for one in self.every if type(one).on_enter is not Listener.on_enter
+        ]
+        self.follow_calls = bool(self._on_enter)
         self._on_name = [
             one.on_name for one in self.every if type(one).on_name is not Listener.on_name
         ]
@@ -111,6 +134,11 @@ class Listeners:
         for listener in self._on_apply:
             result = listener(applied, result)
         return result
+
+    def entered(self, entered: Entered) -> None:
+        """A function of the program is called."""
+        for listener in self._on_enter:
+            listener(entered)
 
     def named(self, value: Value, word: str, node: Node, source: Source) -> Value:
         """A tensor, or a union, is read by a variable or an attribute."""

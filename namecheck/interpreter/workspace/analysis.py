@@ -114,7 +114,7 @@ def new_workspace(
         requests.add("removed_api")
     if evidence is Evidence.OBSERVED:
         requests.add("evidence")
-    chosen = [lint for lint in lints.discovered() if lint.on_request in requests]
+    chosen = lints.discovered(frozenset(requests))
     return Workspace(files, semantics, table, inferences, recorder, chosen, evidence)
 
 

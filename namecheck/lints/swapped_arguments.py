@@ -1,0 +1,256 @@
+"""Two arguments stand at each other's parameters.
+
+`attend(key, query)` calls `def attend(query, key)`: each variable is called as the parameter at the
+other's place. Where both tensors have the same dims, nothing raises. Words are compared without
+what says only that they are tensors: `key_states`, `keys` and `k` are all `key`. It is reported of
+functions of the program, and of functions and layers of `torch.nn`.
+
+It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
+(`x1` and `x2`, `left` and `right`, `row` and `col`), single letters, a function that only makes
+this call, or whose name says so (`inverse`, `swap`), a function that makes the call in the other
+order as well, or assigns the variables to each other, and constructors (a decoder's layer has its
+encoder's sizes the other way round).
+
+Bad:
+
+    import torch
+
+
+    def attend(query, key, value):
+        weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+        return weights @ value
+
+
+    def read(x, query, key, value):
+        B, T, C = x.shape
+        found = attend(key, query, value)
+        return x + found
+
+Good:
+
+    import torch
+
+
+    def attend(query, key, value):
+        weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+        return weights @ value
+
+
+    def read(x, query, key, value):
+        B, T, C = x.shape
+        found = attend(query, key, value)
+        return x + found
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import ClassVar, Final
+
+from namecheck import operators
+from namecheck.core.findings import Facts, Finding, OperandFacts, Place
+from namecheck.core.syntax import Source
+from namecheck.core.trees import nodes
+from namecheck.interpreter.domain.values import Opaque, TensorValue, Union, Value
+from namecheck.interpreter.evaluation.events import Applied, Entered, Listener
+from namecheck.lints.shared.doubts import Doubts
+
+CODE: Final = "NC605"
+
+_LAYERS: Final = "nn."
+_TENSORS: Final = (TensorValue, Opaque, Union)
+# How many calls and assignments of one scope are compared with a call.
+_MOST: Final = 256
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+# Words of a variable that do not say which tensor it is.
+_GENERIC: Final = (
+    "emb", "embeds", "features", "feats", "heads", "hidden", "input", "inputs", "layer", "proj",
+    "state", "states", "tensor", "tensors",
+)  # fmt: skip
+_ROLES: Final = {
+    "q": "query", "k": "key", "v": "value", "queries": "query", "keys": "key", "values": "value"
+}  # fmt: skip
+_PAIRS: Final = tuple(
+    frozenset(pair.split())
+    for pair in (
+        "left right", "lhs rhs", "src dst", "source target", "row col", "rows cols", "head tail",
+        "first second", "start end", "lower upper", "self other", "rows columns", "row column",
+    )
+)  # fmt: skip
+_EXCHANGES: Final = (
+    "adjoint", "backward", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "mirror",
+    "reverse", "reversed", "swap", "symmetric", "transpose",
+)  # fmt: skip
+
+
+class Lint(Listener):
+    """Compares the words of positional arguments with those of the parameters they are bound to.
+
+    Source: docs/evidence.md.
+    """
+
+    on_request: ClassVar[str] = "evidence"
+
+    def __init__(self) -> None:
+        self._doubts: Doubts[ast.Call] = Doubts()
+
+    def on_enter(self, entered: Entered) -> None:
+        """Compare the arguments of a call of a function of the program."""
+        function, call_node = entered.function.node, entered.call_node
+        bound = len(entered.args) - len(call_node.args)
+        if isinstance(function, ast.Lambda) or function.name == "__init__" or bound not in (0, 1):
+            return
+        parameter_words = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        parameter_words, values = parameter_words[bound:], entered.args[bound:]
+        exchanged = None if function is entered.around else _crossed(call_node, parameter_words)
+        if exchanged is None or _is_meant(call_node, exchanged, function.name, entered.around):
+            self._doubts.excuse(call_node)
+        elif not entered.silent and any(isinstance(values[at], _TENSORS) for at in exchanged):
+            self._doubts.add(
+                call_node, _finding(entered.source, call_node, exchanged, parameter_words)
+            )
+
+    def on_apply(self, applied: Applied, result: Value) -> Value:
+        """Compare the arguments of a function or layer of `torch.nn`."""
+        call_node = applied.node
+        if not applied.operator.startswith(_LAYERS) or not isinstance(call_node, ast.Call):
+            return result
+        row = operators.row_of(applied.operator)
+        if row is None or applied.silent or len(applied.inputs) < len(call_node.args):
+            return result  # the inputs of a layer begin with those of its constructor
+        for signature in row.signatures:
+            parameter_words = [each.name for each in signature]
+            exchanged = _crossed(call_node, parameter_words)
+            if exchanged is not None and not _is_meant(
+                call_node, exchanged, "", applied.source.tree
+            ):
+                self._doubts.add(
+                    call_node, _finding(applied.source, call_node, exchanged, parameter_words)
+                )
+        return result
+
+    def findings(self, source: Source) -> Iterable[Finding]:
+        """The calls of which no callee takes the arguments in their order."""
+        return self._doubts.findings()
+
+
+def _crossed(call_node: ast.Call, parameter_words: Sequence[str]) -> tuple[int, int] | None:
+    """The positions of two arguments of which each is called as the other's parameter."""
+    if len(call_node.args) < 2 or any(isinstance(each, ast.Starred) for each in call_node.args):
+        return None
+    said = [_stem(_variable(argument)) for argument in call_node.args[: len(parameter_words)]]
+    meant = [_stem(parameter) for parameter in parameter_words[: len(said)]]
+    places = {word: at for at, word in enumerate(meant)}
+    for first, word in enumerate(said):
+        second = places.get(word, 0)
+        if second > first and said[second] == meant[first] and _differ(word, meant[first]):
+            return first, second
+    return None
+
+
+def _variable(argument: ast.expr) -> str:
+    """The word of a variable or an attribute."""
+    if isinstance(argument, ast.Attribute):
+        return argument.attr
+    return argument.id if isinstance(argument, ast.Name) else ""
+
+
+@lru_cache(maxsize=4096)
+def _stem(word: str) -> str:
+    """A word without what it has in common with those of other tensors."""
+    parts = word.strip("_").lower().split("_")
+    while len(parts) > 1 and parts[-1] in _GENERIC:
+        del parts[-1]
+    return "_".join(_ROLES.get(part, part) for part in parts)
+
+
+def _differ(word: str, other_word: str) -> bool:
+    """Whether two words are neither letters, nor numbered, nor opposites."""
+    if min(len(word), len(other_word)) < 2 or _unnumbered(word) == _unnumbered(other_word):
+        return False
+    different = frozenset(word.split("_")) ^ frozenset(other_word.split("_"))
+    return different not in _PAIRS and not all(len(part) < 2 for part in different)
+
+
+def _unnumbered(word: str) -> str:
+    return re.sub(r"\d", "", word)
+
+
+def _is_meant(
+    call_node: ast.Call, exchanged: tuple[int, int], own_name: str, around: ast.AST
+) -> bool:
+    """Whether the code around a call says that its arguments are exchanged on purpose."""
+    names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
+    if any(word in name.lower() for word in _EXCHANGES for name in names):
+        return True
+    if isinstance(around, _DEFINITIONS) and _only(around) is call_node:
+        return True
+    words = [_variable(call_node.args[at]) for at in exchanged]
+    calls, assignments = _written(around)
+    return any(_is_converse(each, call_node, exchanged) for each in calls) or any(
+        _exchanges(each, words) for each in assignments
+    )
+
+
+@lru_cache(maxsize=8)
+def _written(around: ast.AST) -> tuple[Sequence[ast.Call], Sequence[ast.Assign]]:
+    """The first calls and assignments in a scope."""
+    every = nodes(around)
+    calls = [each for each in every if isinstance(each, ast.Call)]
+    return calls[:_MOST], [each for each in every if isinstance(each, ast.Assign)][:_MOST]
+
+
+def _only(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """The value of the only statement of a function but for its docstring."""
+    *before, last = definition.body
+    if all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before):
+        return last.value if isinstance(last, (ast.Return, ast.Expr)) else None
+    return None
+
+
+def _is_converse(one_call: ast.Call, call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
+    """Whether a call is another one with two of its arguments in the other order."""
+    first, second = exchanged
+    if len(one_call.args) <= second or ast.dump(one_call.func) != ast.dump(call_node.func):
+        return False
+    crossed = zip((first, second), (second, first), strict=True)
+    return all(ast.dump(one_call.args[a]) == ast.dump(call_node.args[b]) for a, b in crossed)
+
+
+def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
+    """Whether an assignment, as ``a, b = b, a``, gives variables of these words another order."""
+    target, value = assignment.targets[0], assignment.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return False
+    to, of = ([_variable(each) for each in side.elts] for side in (target, value))
+    return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
+
+
+def _finding(
+    source: Source, call_node: ast.Call, exchanged: tuple[int, int], parameter_words: Sequence[str]
+) -> Finding:
+    """The finding at a call, with the two arguments under its line."""
+    one, other = (call_node.args[at] for at in exchanged)
+    texts = [source.segment(source.span(each)) for each in (one, other)]
+    message = (
+        f"Two arguments stand at each other's parameters: `{texts[0]}` is passed as "
+        f"'{parameter_words[exchanged[0]]}', and `{texts[1]}` as '{parameter_words[exchanged[1]]}'."
+    )
+    marks = tuple(
+        Place(
+            source.filename, source.span(call_node.args[at]), f"parameter '{parameter_words[at]}'"
+        )
+        for at in exchanged
+    )
+    return Finding(
+        CODE,
+        message,
+        source.filename,
+        source.span(call_node),
+        help="Exchange them, or pass them by keyword if this is meant.",
+        marks=marks,
+        facts=Facts(operands=tuple(OperandFacts(place.span) for place in marks)),
+    )
