@@ -7,13 +7,13 @@ looks for a contradiction of names and sizes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import Any
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import Defaults
-from namecheck.core.names import UNKNOWN
+from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Many, Tensor
 from namecheck.effects import conditions, device, dtype, layout, memory_order, operands, overlap
 from namecheck.effects.device import DeviceEffect
@@ -60,13 +60,30 @@ def attributed(
     call_operands = operands.walk(arguments, effects.parameters)
     return _made(
         answer,
-        UNKNOWN
-        if effects.irregular is not None and conditions.holds(effects.irregular, arguments)
-        else dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
+        _dtype(
+            effects,
+            arguments,
+            lambda: dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
+        ),
         device.of_result(effects.device, call_operands, defaults, target),
         layout.of_result(answer, effects.layout, call_operands, writes=target is not None),
         memory_order.of_result(answer, effects.memory, call_operands),
     )
+
+
+def _dtype(effects: Effects, arguments: Mapping[str, Any], regular: Callable[[], Any]) -> Any:
+    """The dtype of a result: that of a regular call, which is refused only if this is one."""
+    condition = effects.irregular
+    if condition is None:
+        return regular()
+    if conditions.holds(condition, arguments):
+        return UNKNOWN
+    try:
+        return regular()
+    except Contradiction:
+        if conditions.may_hold(condition, arguments):
+            return UNKNOWN
+        raise
 
 
 def _made(answer: Any, *facts: Any) -> Any:

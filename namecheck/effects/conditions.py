@@ -52,6 +52,20 @@ def answer(condition: Condition, arguments: Mapping[str, Any]) -> Answer:
     )
 
 
+def may_hold(condition: Condition, arguments: Mapping[str, Any]) -> bool:
+    """Whether a condition may hold; a tensor of unknown size counts as having elements."""
+    return any(
+        all(_counted(test, arguments) is not Answer.NO for test in tests)
+        for tests in condition.alternatives
+    )
+
+
+def _counted(comparison: Comparison, arguments: Mapping[str, Any]) -> Answer:
+    degree = _compare(comparison, arguments)
+    is_count = any(isinstance(term, Word) and term.name == "numel" for term in comparison.terms)
+    return Answer.NO if is_count and degree is Answer.MAYBE else degree
+
+
 def holds(condition: Condition, arguments: Mapping[str, Any]) -> bool:
     """Whether a condition certainly holds for a call."""
     return answer(condition, arguments) is Answer.YES

@@ -488,10 +488,19 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
             named_dims = join_dims(named_dims, computed.dims)  # an axis may name an unnamed dim
         return replace(computed, dims=named_dims)
     dims = computed.dims
+    if row.out == "keeps" and out.dims.named() is Answer.MAYBE:
+        dims = _perhaps_renamed_as(dims, out.dims)
     if named and row.out == "unifies":
         dims = broadcast(dims, out.dims)
     dims = dim_map.take_names(out.dims, dims)
     return replace(computed, dims=dim_map.of_rank_as(dims, out.dims) if named and shaped else dims)
+
+
+def _perhaps_renamed_as(dims: Dims, model: Dims) -> Dims:
+    """The dims under the names of `model`, which may have some."""
+    if model.rank is None:
+        return dims.rename([UNKNOWN] * dims.min_rank)
+    return dim_map.renamed_as(dims, model)
 
 
 def _abandoned(own_dims: Dims, computed: Dims) -> Dims:

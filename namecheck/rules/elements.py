@@ -8,6 +8,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, TensorOrNumber
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined
+from namecheck.rules.queries import check_any_dims
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
@@ -25,7 +26,7 @@ def nonzero(
     """A row for each nonzero element; as a tuple, a vector for each dim (torch.nonzero)."""
     if as_tuple is False:
         return argwhere(input)
-    if isinstance(as_tuple, Unknown):
+    if isinstance(as_tuple, Unknown) or out == Tensor():  # of which nothing is known: perhaps None
         return UNKNOWN
     if isinstance(out, Tensor):
         raise Contradiction(
@@ -120,6 +121,7 @@ def unique(
     """
     if isinstance(return_inverse, Unknown) or isinstance(return_counts, Unknown):
         return UNKNOWN
+    check_any_dims(input, dim)
     if isinstance(dim, Unknown):
         values, inverse = OPEN, OPEN
     elif dim is None:

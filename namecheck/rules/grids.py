@@ -92,6 +92,8 @@ def combinations(
     count: Size = UNKNOWN
     if isinstance(size, int) and isinstance(r, int) and isinstance(with_replacement, bool):
         count = comb(size + (r - 1) * with_replacement, r) if r > 0 else 0
+    if isinstance(r, Unknown):
+        return Dims((Dim(None),), open=True)  # of no elements there is no second dim
     if r == 0:
         return Dims((Dim(None, 0),))
     return Dims((Dim(None, count), Dim(None, r)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import OPEN, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.operators import infer
@@ -93,3 +94,18 @@ def test_a_mask_takes_the_place_of_what_it_covers() -> None:
     assert told(infer("__getitem__", tokens, mask)) == "_ d"
     best = infer("argmax", tokens, 1).result
     assert told(infer("__getitem__", annotated("n v"), best)) == "b d v"
+
+
+def test_a_call_that_may_be_irregular_is_not_refused() -> None:
+    """Without dims, `inner` multiplies, and writes to a tensor of any floating dtype."""
+    any_rank, out = Tensor(OPEN, "float32"), Tensor(Dims(), "float64")
+    assert infer("inner", any_rank, any_rank, out=out).contradiction is None
+    assert infer("inner", any_rank, any_rank).result.dtype == "float32"
+    row = annotated("t", "float32")
+    assert infer("inner", row, row, out=out).contradiction is not None
+
+
+def test_a_tensor_of_unknown_size_counts_as_having_elements() -> None:
+    floats, nothing = Tensor(OPEN, "float32"), Tensor(Dims.of(None, sizes=(0,)), "float32")
+    assert infer("bincount", floats).contradiction is not None
+    assert infer("bincount", nothing).contradiction is None

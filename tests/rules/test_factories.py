@@ -76,6 +76,14 @@ def test_a_copy_keeps_its_names() -> None:
     assert code(infer("tensor", NC, names=("A", "B"))) == "NC110"
 
 
+def test_a_tensor_that_is_written_to_may_have_names() -> None:
+    dims = infer("randperm", 4, out=UNKNOWN).result.dims
+    assert dims == Dims.of(UNKNOWN, sizes=(4,))
+    partly = Tensor(Dims.of(None, UNKNOWN))
+    assert infer("eye", 2, out=partly).result.dims == Dims.of(None, UNKNOWN, sizes=(2, 2))
+    assert infer("eye", 2, 3, out=NC).result.dims == NC.dims
+
+
 def test_those_without_names() -> None:
     assert infer("arange", 2, 9, 3).result.dims == Dims.of(None, sizes=(3,))
     assert infer("eye", 2).result.dims == Dims.of(None, None, sizes=(2, 2))

@@ -79,6 +79,7 @@ B, H, W, N, K = map(symbol, "bhwnk")
         ("unique", (":b t",), "_"),
         ("unique", (":b t", True, True), "_ | b t"),
         ("unique_consecutive", (":b t", True, True), "_ | b t | _"),
+        ("unique_consecutive", (":", True, True, -1), "NC203"),
         ("histc", (":b t", 5), "_=5"),
         ("histogram", (":n", 5), "_=5 | _=6"),
         ("histogram", (":n", ":6"), "_=5 | _=6"),
@@ -133,3 +134,10 @@ def test_what_is_not_known_is_not_claimed() -> None:
     )
     assert infer("linalg.qr", annotated("n m"), "r").result is UNKNOWN
     assert run("unique_consecutive", ":b t", dim=UNKNOWN) == "..."
+    assert run("combinations", ":4", UNKNOWN) == "_ ..."
+    assert infer("nonzero", Tensor(), as_tuple=True, out=UNKNOWN).contradiction is None
+
+
+def test_what_has_no_dims_has_no_slices() -> None:
+    assert run("unique", ":", dim=0, return_inverse=True) == "NC203"
+    assert run("unique", ":", return_inverse=True) == "_ | "
