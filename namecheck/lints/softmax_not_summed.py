@@ -60,6 +60,8 @@ from namecheck.lints.shared.subscripts import SUBSCRIPTS
 CODE: Final = "NC601"
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes")
+_WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
+_PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
 _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
 
 
@@ -69,7 +71,7 @@ class Weights:
 
     `last` says that it was the last dim, `turned` that the tensor was transposed since. For weights
     that were multiplied with values, before a sum, `shared` are the words of the dims that both
-    have.
+    have. Where the name is unknown, `from_end` is the place of the dim from the right, as -1.
     """
 
     name: Name
@@ -77,6 +79,7 @@ class Weights:
     last: bool
     turned: bool = False
     shared: frozenset[str] | None = None
+    from_end: int = 0
 
 
 class Lint(Listener):
@@ -122,6 +125,9 @@ class Lint(Listener):
         if len(candidates) != 1:
             return  # two weights: a step of a Markov chain does not contract its own dim
         operand, weights = candidates[0]
+        if weights.from_end:
+            self._check_place(applied, operand, weights)
+            return
         summed = _summed(applied, operand)
         if not summed or not all(following.is_other(name, weights.name) for name in summed):
             return
@@ -129,33 +135,54 @@ class Lint(Listener):
         values = [each.dims for each in applied.operands if each.position != operand.position]
         if meant and _are_groups(weights, summed, values):
             return
-        self._doubt(applied, weights, summed)
+        self._doubt(applied, weights, _shown_other(weights, summed))
+
+    def _check_place(
+        self, applied: Applied, tensor_operand: TensorOperand, weights: Weights
+    ) -> None:
+        """Check a matrix product, which sums the last dim of its left factor."""
+        is_product = applied.operator in _PRODUCTS and tensor_operand.position == 0
+        if is_product and weights.from_end != -1:
+            self._doubt(applied, weights, "the last dim")
 
     def _check_product(self, applied: Applied) -> None:
         """Check a sum of weights that were multiplied with values, as in a contraction."""
         for operand in applied.operands:
             weights = _weights(operand, applied.store)
-            if weights is None or weights.shared is None:
+            if weights is None or weights.shared is None or weights.from_end:
                 continue
             name = following.name_at(operand.dims, following.dim_argument(applied))
             if word(name) in weights.shared and following.is_other(name, weights.name):
-                self._doubt(applied, weights, [name])
+                self._doubt(applied, weights, _shown_other(weights, [name]))
 
-    def _doubt(self, applied: Applied, weights: Weights, summed: Sequence[Name]) -> None:
+    def _doubt(self, applied: Applied, weights: Weights, summed_dims: str) -> None:
+        """Report that weights are summed over a dim, as it is shown, that is not theirs."""
         if applied.silent:
             return
-        normalised, over = show_name(weights.name), ", ".join(map(show_name, summed))
         verb = "summed over" if applied.flow in ("contracts", "reduces") else "picked along"
-        # In a square, as of self-attention, both dims have one name.
-        one, other = ("one dim", "the other dim") if over == normalised else ("dim", "dim")
         finding = applied.finding(
             CODE,
-            f"Weights that a softmax normalises over {one} {normalised} are {verb} {other} {over}: "
-            f"they do not add up to 1 there.",
-            f"Take the softmax over {other} {over}.",
+            f"Weights that a softmax normalises over {_shown(weights, summed_dims)} are {verb} "
+            f"{summed_dims}: they do not add up to 1 there.",
+            f"Take the softmax over {summed_dims}.",
             (weights.place,),
         )
         self._doubts.add(weights.place, finding)
+
+
+def _shown_other(weights: Weights, summed: Sequence[Name]) -> str:
+    """The dims that are summed; in a square, as of self-attention, both dims have one name."""
+    over = ", ".join(map(show_name, summed))
+    return f"{'the other dim' if over == show_name(weights.name) else 'dim'} {over}"
+
+
+def _shown(weights: Weights, summed_dims: str) -> str:
+    """The dim that is normalised, beside the one that is summed."""
+    if weights.from_end:
+        return f"dim {weights.from_end}"
+    return (
+        f"{'one dim' if summed_dims.startswith('the other') else 'dim'} {show_name(weights.name)}"
+    )
 
 
 def _weights(tensor_operand: TensorOperand, store: Store) -> Weights | None:
@@ -175,9 +202,10 @@ def _weights_of_result(applied: Applied) -> Weights | None:
         return None
     flow, first = applied.flow, applied.operands[0]
     if flow == "normalises":
-        name = following.name_at(first.dims, following.dim_argument(applied))
+        argument = following.dim_argument(applied)
+        name = following.name_at(first.dims, argument)
         if name in (None, UNKNOWN):
-            return None
+            return _placed(applied, first.dims, argument)
         place = applied.place(f"normalised over {show_name(name)} here")
         return Weights(name, place, name == first.dims[-1].name)
     if flow == "scales" and not following.is_scaled(applied):
@@ -185,9 +213,21 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     weights = _weights(first, applied.store) if flow in _PASSING else None
     if weights is None:
         return None
+    if weights.from_end:
+        stays = flow == "scales" or (flow == "carries" and applied.operator not in _WIDENING)
+        return weights if stays else None
     if flow == "turns":
         return replace(weights, turned=True)
     return weights if flow == "scales" or following.keeps_dims(applied) else None
+
+
+def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights | None:
+    """The tag of weights whose dim has no known name: it is followed by its place."""
+    if not isinstance(argument, int) or (argument >= 0 and dims.open):
+        return None
+    from_end = argument if argument < 0 else argument - len(dims.prefix)
+    place = applied.place(f"normalised over dim {from_end} here")
+    return Weights(UNKNOWN, place, from_end == -1, from_end=from_end) if from_end < 0 else None
 
 
 def _product(applied: Applied) -> Weights | None:
@@ -204,7 +244,7 @@ def _product(applied: Applied) -> Weights | None:
         for operand, values in itertools.permutations(operands)
         if (weights := _normalised(operand, applied.store)) is not None
     ]
-    if len(candidates) != 1:
+    if len(candidates) != 1 or candidates[0][0].from_end:
         return None
     weights, dims, values = candidates[0]
     mine, its = ({word(name) for name in names} - {None} for names in (dims.names, values.names))

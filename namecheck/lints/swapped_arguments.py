@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -134,7 +134,45 @@ class Lint(Listener):
 
     def findings(self, source: Source) -> Iterable[Finding]:
         """The calls of which no callee takes the arguments in their order."""
+        for call_node, callee in _of_chosen(source):
+            parameter_words = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
+            exchanged = _crossed(call_node, parameter_words)
+            if exchanged and not _is_meant(call_node, exchanged, callee.name, source.tree):
+                self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
         return self._doubts.findings()
+
+
+def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
+    """The calls of variables that hold what other code made or chose of a function.
+
+    ``attend = registry.get(kind, eager)``, then ``attend(query, key)`` as ``def eager`` takes them.
+    """
+    functions = {each.name: each for each in source.tree.body if isinstance(each, ast.FunctionDef)}
+    chosen: dict[str, ast.FunctionDef | None] = {}
+    by_variable: list[tuple[str, ast.Call]] = []
+    for each in nodes(source.tree):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            by_variable.append((each.func.id, each))
+        value = each.value if isinstance(each, (ast.Assign, ast.AnnAssign)) else None
+        if not isinstance(value, ast.Call):
+            continue
+        handed = [functions[word] for word in map(_variable, value.args) if word in functions]
+        for word in _targets(each):
+            known = chosen.setdefault(word, handed[0] if len(handed) == 1 else None)
+            if handed[:1] != [known]:
+                chosen[word] = None
+    for word, call_node in by_variable:
+        callee = chosen.get(word)
+        if callee is not None:
+            yield call_node, callee
+
+
+def _targets(node: ast.AST) -> list[str]:
+    """The variables that an assignment binds to its whole value."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return [each.id for each in targets if isinstance(each, ast.Name)]
 
 
 def _crossed(call_node: ast.Call, parameter_words: Sequence[str]) -> tuple[int, int] | None:
@@ -169,7 +207,7 @@ def _stem(word: str) -> str:
 
 def _differ(word: str, other_word: str) -> bool:
     """Whether two words are neither letters, nor numbered, nor opposites."""
-    if min(len(word), len(other_word)) < 2 or _unnumbered(word) == _unnumbered(other_word):
+    if max(len(word), len(other_word)) < 2 or _unnumbered(word) == _unnumbered(other_word):
         return False
     different = frozenset(word.split("_")) ^ frozenset(other_word.split("_"))
     return different not in _PAIRS and not all(len(part) < 2 for part in different)

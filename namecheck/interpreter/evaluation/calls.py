@@ -92,6 +92,16 @@ def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value])
     return Begun(partial.made, len(partial.args), keywords - named_arguments.keys())
 
 
+def _handed_to(function: FunctionValue, call: Call) -> FunctionValue:
+    """The method `forward` that a `__call__` hands all of its arguments to; any other function."""
+    spec, receiver = function.node.args, call.argument(0)
+    hands_on = function.name == "__call__" and spec.vararg is not None and len(spec.args) == 1
+    if not hands_on or not isinstance(receiver, Instance):
+        return function
+    forward = class_lookup.method(receiver, "forward", call.store)
+    return forward if isinstance(forward, FunctionValue) else function
+
+
 class Calls:
     """Evaluates calls, whatever the callee is."""
 
@@ -391,6 +401,7 @@ class Calls:
         around = outside_comprehensions(call.frame).environment.scope
         is_silent = interpreter.findings.silent > 0
         source = interpreter.source
+        function = _handed_to(function, call)
         interpreter.listeners.entered(Entered(function, call.args, node, around, source, is_silent))
 
     def _followed(self, function: FunctionValue, call: Call) -> Value:
