@@ -43,7 +43,7 @@ def flatten(
     start_dim: DimArgument = 0,
     end_dim: DimArgument = -1,
     out_dim: Name | EllipsisType = ...,
-    dims: Sequence[DimArgument] | Unknown = UNKNOWN,
+    dims: Sequence[DimArgument] | Unknown | None = None,
 ) -> Dims:
     """Adjacent dims are merged into one, called `out_dim` (named_tensor.rst, ``flatten``)."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
@@ -58,7 +58,7 @@ def flatten_natively(
     start_dim: DimArgument = 0,
     end_dim: DimArgument = -1,
     out_dim: Name | EllipsisType = ...,
-    dims: Sequence[DimArgument] | Unknown = UNKNOWN,
+    dims: Sequence[DimArgument] | Unknown | None = None,
 ) -> Dims | Writes:
     """As `flatten`; torch 2.12 needs `out_dim` for names, and renames the input of one dim."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
@@ -77,10 +77,12 @@ def _range(
     start_dim: DimArgument,
     end_dim: DimArgument,
     out_dim: Name | EllipsisType,
-    named: Sequence[DimArgument] | Unknown,
+    named: Sequence[DimArgument] | Unknown | None,
 ) -> tuple[Position, Position]:
     if isinstance(named, (tuple, list)):
         return _consecutive(dims, named)
+    if isinstance(named, Unknown):
+        return ANYWHERE, ANYWHERE
     start, end = locate(dims, start_dim), locate(dims, end_dim)
     if dims.open:
         start, end = _of_the_end(start, start_dim), _of_the_end(end, end_dim)

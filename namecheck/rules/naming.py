@@ -78,6 +78,8 @@ def _rename(dims: Dims, names: Sequence[Any], rename_map: Mapping[str, Any], cal
         return _rename_by_map(dims, rename_map, call)
     if tuple(names) == (None,):
         return dims.unnamed()
+    if len(names) == 1 and isinstance(names[0], Unknown):
+        return dims.rename([UNKNOWN] * dims.min_rank)  # None leaves a tensor of any rank unnamed
     new_names = resolve(dims, names, call)
     if new_names.rest:
         return _overlaid(dims, new_names)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import OPEN, Dim, Dims, Position, Size, locate, merged, new_dim, product
+from namecheck.core.dims import (
+    ANY_DIM,
+    OPEN,
+    Dim,
+    Dims,
+    Position,
+    Size,
+    locate,
+    merged,
+    new_dim,
+    product,
+)
 from namecheck.core.dtypes import Category, is_among, of_category
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
 from namecheck.core.tensors import Tensor
@@ -139,6 +150,8 @@ def repeat_interleave(
     """The input's names, longer along `dim`; without a dim the result is a vector (torch)."""
     if input is None or dim is None:
         return Dims.of(None)
+    if isinstance(dim, Unknown):
+        return Dims((ANY_DIM,)) if input.dims.rank == 1 else OPEN  # it may be None
     place = locate(input.dims, dim)
     if not isinstance(place, int) or isinstance(repeats, (Tensor, Unknown)):
         return resized(input.dims, place)

@@ -100,7 +100,10 @@ def unsqueeze(input: Tensor, dim: DimArgument) -> Dims:
     """The input's dims with an unnamed one of size 1 inserted at `dim` (torch.unsqueeze)."""
     if isinstance(dim, Unknown):
         return OPEN
-    return inserted(input.dims, dim if isinstance(dim, int) else locate(input.dims, dim), Made())
+    place = dim if isinstance(dim, int) else locate(input.dims, dim)
+    if isinstance(dim, str) and isinstance(place, int) and place < 0:
+        place -= 1  # before the dim of this name, which is counted from the right
+    return inserted(input.dims, place, Made())
 
 
 def inserted(dims: Dims, position: Position, dim_source: Made) -> Dims:

@@ -187,9 +187,18 @@ def averages_adaptively(input: Tensor, spatial: int, output_size: Extent = UNKNO
     is_mean = output_size in (1, (1,) * spatial, [1] * spatial)
     if is_mean and input.dims.min_rank >= spatial + listed:
         return _resized(input.dims, [1] * spatial)
+    rank = input.dims.rank
+    is_for_means = rank is not None and rank >= spatial + listed
+    if is_for_means and rank not in (spatial + 1, spatial + 2) and _may_be_ones(output_size):
+        return _resized(input.dims, [UNKNOWN] * spatial)
     pooled = adaptive_pools(input, spatial, output_size)
     assert isinstance(pooled, Dims)
     return pooled
+
+
+def _may_be_ones(output_size: Extent) -> bool:
+    sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+    return all(size == 1 or not isinstance(size, int) for size in sizes)
 
 
 @rule(memory="unknown")
