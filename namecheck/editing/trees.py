@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import libcst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from namecheck.core.call_stack import deeply
 from namecheck.core.findings import Span
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import Edit
@@ -21,6 +22,7 @@ from namecheck.editing.edits import Edit
 # parentheses around it, which are kept. A tuple or a generator needs its parentheses: it has no
 # change.
 Change: TypeAlias = Callable[[libcst.BaseExpression], libcst.BaseExpression]
+Result = TypeVar("Result")
 
 
 class Tree:
@@ -29,6 +31,11 @@ class Tree:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._cut = _cut(document)
+        self._spans: dict[libcst.BaseExpression, Span] = {}
+        self._nodes: dict[Span, libcst.BaseExpression] = {}
+        self.module: Final = _descending(lambda: self._parsed(document))
+
+    def _parsed(self, document: Document) -> libcst.Module:
         lines = document.text.split("\n")
         for number, length in self._cut.items():
             lines[number - 1] = lines[number - 1][length:]
@@ -36,15 +43,13 @@ class Tree:
             module = libcst.parse_module("\n".join(lines))
         except libcst.ParserSyntaxError as error:
             raise ValueError(f"libcst cannot parse it: {error.message}") from error
-        self.module: Final = module
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-        self._spans: dict[libcst.BaseExpression, Span] = {}
-        self._nodes: dict[Span, libcst.BaseExpression] = {}
         for node, where in wrapper.resolve(PositionProvider).items():
             if isinstance(node, libcst.BaseExpression) and isinstance(where, CodeRange):
                 span = self._span(where)
                 self._spans[node] = span
                 self._nodes.setdefault(span, node)
+        return module
 
     def _span(self, where: CodeRange) -> Span:
         start, end = where.start, where.end
@@ -64,13 +69,25 @@ class Tree:
         return self._spans[cst]
 
     def edits(self, changes: Mapping[libcst.BaseExpression, Change]) -> tuple[Edit, ...]:
-        """The edits for these changes: one for each that is in no other."""
+        """The edits for these changes: one for each that is in no other; raises `ValueError`."""
         changing = _Changing(changes, self.module.default_indent)
-        self.module.visit(changing)
-        return tuple(
-            Edit(self._spans[node], _code(fresh, indent))
-            for node, fresh, indent in changing.outermost
-        )
+
+        def changed() -> tuple[Edit, ...]:
+            self.module.visit(changing)
+            return tuple(
+                Edit(self._spans[node], _code(fresh, indent))
+                for node, fresh, indent in changing.outermost
+            )
+
+        return _descending(changed)
+
+
+def _descending(work: Callable[[], Result]) -> Result:
+    """The result of a walk over a tree; raises `ValueError` where that is nested too deeply."""
+    try:
+        return deeply(work)
+    except RecursionError as error:
+        raise ValueError("its code is nested too deeply for libcst") from error
 
 
 def _code(cst: libcst.BaseExpression, indent: str) -> str:

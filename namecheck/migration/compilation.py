@@ -14,10 +14,11 @@ from namecheck.core.tensors import Tensor
 from namecheck.editing.edits import Edit
 from namecheck.editing.outline import Outline
 from namecheck.editing.sites import is_stable
-from namecheck.interpreter.workspace.analysis import Application
+from namecheck.interpreter.workspace.analysis import Application, Purse
 from namecheck.migration import name_uses
 from namecheck.migration.annotations import Annotations, Names
 from namecheck.migration.dim_indices import Unsettled
+from namecheck.migration.expenses import pay_for_tree
 from namecheck.migration.observed_file import ObservedFile
 from namecheck.migration.replacements import ArgumentChange, PlaceAmong, Replacement, replacement_of
 from namecheck.migration.side_effects import reshapes
@@ -42,10 +43,11 @@ class Compiled:
 
 
 class Compilation:
-    """Removes the names from one file."""
+    """Removes the names from one file; what its tree costs is taken from a purse."""
 
-    def __init__(self, observed_file: ObservedFile, *, annotate: bool) -> None:
+    def __init__(self, observed_file: ObservedFile, purse: Purse, *, annotate: bool) -> None:
         self._file = observed_file
+        self._purse = purse
         self._source = observed_file.source
         # Whether the identity of tensors between variables matters.
         self._tells_apart = any(
@@ -62,7 +64,7 @@ class Compilation:
         self._result = Compiled()
 
     def compiled(self) -> Compiled:
-        """The edits; raises `ValueError` where libcst cannot parse the file."""
+        """The edits; raises `ValueError` where libcst cannot parse the file, and `Exhausted`."""
         for node in ast.walk(self._source.tree):
             if isinstance(node, (ast.Call, ast.Attribute)):
                 self._visit(node)
@@ -272,6 +274,7 @@ class Compilation:
         from namecheck.editing.trees import Tree
         from namecheck.migration.cst_changes import change_of
 
+        pay_for_tree(self._file.document, self._purse)
         tree = Tree(self._file.document)
         changes = {}
         for node, replacement in self._replacements.items():

@@ -6,15 +6,22 @@ from typing import NamedTuple
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.editing.documents import Document
+from namecheck.interpreter.workspace.analysis import Purse
 from namecheck.migration.compilation import LeftPlace
 from namecheck.project import Entry
 
 
 class InputFile(NamedTuple):
-    """A file of a migration, with its contents."""
+    """A file of a migration: its contents, and the steps that may be spent on it."""
 
     entry: Entry
     document: Document
+    purse: Purse
+
+    @classmethod
+    def of(cls, entry: Entry, document: Document) -> InputFile:
+        """A file on which nothing was spent."""
+        return cls(entry, document, Purse(document.text))
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,7 @@ class Migrated:
 
     `failure` is the reason why the file could not be analysed or changed; `waits` means that it
     uses names, and that no file is known that installs them on torch. `target` is the file that
-    was written through a link.
+    was written through a link. `unfinished` is the reason why not all of it was analysed.
     """
 
     path: str
@@ -34,6 +41,7 @@ class Migrated:
     failure: str | None = None
     waits: bool = False
     target: str = ""
+    unfinished: str | None = None
 
     @property
     def changed(self) -> bool:

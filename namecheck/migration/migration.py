@@ -9,6 +9,7 @@ from namecheck import project
 from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import replace
 from namecheck.core.file_replacement import CannotWrite
+from namecheck.core.garbage import seldom_collected
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import Document
 from namecheck.migration import name_uses
@@ -29,6 +30,7 @@ class Road(enum.Enum):
     NAMECHECK = "namecheck"
 
 
+@seldom_collected()
 def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> list[Migrated]:
     """Migrate files; those that use no names are left out. Nothing is written.
 
@@ -47,13 +49,13 @@ def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> li
         except (Refused, OSError) as error:
             migrated.append(Migrated(entry.path, None, None, failure=_reason(error)))
         else:
-            input_files += [] if document is None else [InputFile(entry, document)]
-    trees = [document.source.tree for _, document in input_files]
+            input_files += [] if document is None else [InputFile.of(entry, document)]
+    trees = [one.document.source.tree for one in input_files]
     uses = any(map(name_uses.uses_names, trees))
     if uses or (road is Road.TORCH and any(map(name_uses.may_be_left, trees))):
         observations = Observations(doubts=uses)
-        for entry, document in input_files:
-            observations.observe(document.source, entry.settings)
+        for entry, document, purse in input_files:
+            observations.observe(document.source, entry.settings, purse)
         input_files += _reached(entries, input_files, observations)
         if road is Road.NAMECHECK:
             migrated += to_namecheck(input_files, observations, unsafe=unsafe)
@@ -104,8 +106,8 @@ def _reached(
     entries: Sequence[Entry], input_files: Sequence[InputFile], observations: Observations
 ) -> Iterator[InputFile]:
     """The files without names of their own that receive named tensors."""
-    read = {entry.location for entry, _ in input_files}
+    read = {one.entry.location for one in input_files}
     for entry in entries:
         location = entry.location
         if location not in read and any(map(is_of_names, observations.in_file(location))):
-            yield InputFile(entry, Document.of(regular_files.contents(location), location))
+            yield InputFile.of(entry, Document.of(regular_files.contents(location), location))

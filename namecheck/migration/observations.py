@@ -3,12 +3,15 @@
 Every file is run as a program, with the files that it imports; then its functions are called as
 unknown code might, those of tests too. The programs decide about the functions that they call:
 these need not suit unknown callers. The tests decide about functions that only they call.
+
+All this is limited by one purse for each file. Where an analysis is given up, what was observed in
+the files that took part is not all that may happen there.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass, field
@@ -16,7 +19,8 @@ from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.workspace import analysis
-from namecheck.interpreter.workspace.analysis import Application, Applications, Recorder
+from namecheck.interpreter.workspace.analysis import Application, Applications, Purse, Recorder
+from namecheck.migration.expenses import TOO_COSTLY
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import Settings
 
@@ -64,6 +68,9 @@ def is_test(location: str) -> bool:
 
 NOTHING_OBSERVED: Final = Observed()
 
+# The limits at which a statement is not run to its end, and what is said of them.
+_GIVEN_UP: Final = {"steps": TOO_COSTLY, "depth of the stack": "its analysis exhausts the stack"}
+
 
 class Observations:
     """What is observed in some files, by location.
@@ -76,6 +83,7 @@ class Observations:
         self._files = ProjectFiles() if files is None else files
         self._observed: dict[str, dict[Position, Observed]] = {}
         self._faults: dict[str, str] = {}
+        self._given_up: dict[str, str] = {}
         self._run_by: dict[str, list[Application]] = {}
         self._findings: dict[str, dict[tuple[Span, str], Finding]] = {}
 
@@ -119,21 +127,28 @@ class Observations:
         """The reason why a file could not be analysed; None where it could."""
         return self._faults.get(location)
 
+    def given_up(self, location: str) -> str | None:
+        """The reason why not all that happens in a file was observed; None where it was."""
+        return self._given_up.get(os.path.realpath(location))
+
     def add(self, source: Source) -> None:
         """Use a file for imports of its name."""
         self._files.add(source.filename, source)
 
-    def observe(self, source: Source, settings: Settings) -> None:
-        """Analyse one file; where the analysis fails, `fault` says why."""
+    def observe(self, source: Source, settings: Settings, purse: Purse | None = None) -> None:
+        """Analyse one file; where the analysis fails, `fault` says why.
+
+        What it costs is taken from the `purse`.
+        """
         try:
-            self._observe(source, settings)
+            self._observe(source, settings, Purse(source.text) if purse is None else purse)
         except RecursionError:
             self._faults[source.filename] = "its code is nested too deeply"
         except Exception as error:
             text = " ".join(f"{type(error).__name__}: {error}".split())
             self._faults[source.filename] = f"namecheck failed on this file: {text}"
 
-    def _observe(self, source: Source, settings: Settings) -> None:
+    def _observe(self, source: Source, settings: Settings, purse: Purse) -> None:
         self.add(source)
         recorder = Recorder(applications=True)
 
@@ -142,21 +157,31 @@ class Observations:
             return None if location is None else self._files.source(location)
 
         took_part = analysis.run_program(
-            source, recorder, find, settings.semantics, settings.rows(), settings.inferences
+            source, recorder, find, settings.semantics, settings.rows(), settings.inferences, purse
         )
+        self._note_limits(recorder, {file.filename for file in took_part})
         here = self._run_by[source.filename] = []
         for file in took_part:
             self._keep_findings(file, recorder)
             for observed, applied in self._places(file, recorder):
                 _add(observed.programs, applied)
                 here += applied.each
+        if purse.is_spent:
+            self._given_up.setdefault(os.path.realpath(source.filename), TOO_COSTLY)
+            return
         recorder = Recorder(applications=True)
         workspace = analysis.new_workspace(
-            self._files, settings.semantics, settings.rows(), settings.inferences, recorder
+            self._files,
+            settings.semantics,
+            settings.rows(),
+            settings.inferences,
+            recorder,
+            purse=purse,
         )
         _, uses = analysis.analysed(workspace, source.filename)
         self._keep_findings(source, recorder)
         tests = is_test(source.filename)
+        self._note_limits(recorder, uses.modules if tests else {source.filename})
         for location in uses.modules - {source.filename} if tests else ():
             tested = self._files.source(location)
             for observed, applied in self._places(tested, recorder) if tested else ():
@@ -165,6 +190,13 @@ class Observations:
         for observed, applied in self._places(source, recorder):
             _add(observed.elsewhere, applied)
             here += applied.each if tests else ()
+
+    def _note_limits(self, recorder: Recorder, locations: Collection[str]) -> None:
+        """Note that an analysis was given up somewhere, in which some files took part."""
+        for limit, _, _ in recorder.limits:
+            if reason := _GIVEN_UP.get(limit):
+                for location in locations:
+                    self._given_up.setdefault(os.path.realpath(location), reason)
 
     def _keep_findings(self, source: Source, recorder: Recorder) -> None:
         findings = self._findings.setdefault(os.path.realpath(source.filename), {})

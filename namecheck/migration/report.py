@@ -28,6 +28,8 @@ def remaining(files: Sequence[Migrated], paint: Painter) -> Iterator[str]:
     """The places that are left in each file, and the reasons; before anything is written."""
     for one in files:
         yield from _failed(one, paint)
+        if one.unfinished:
+            yield f"{visible(one.path)}: not analysed to its end: {visible(one.unfinished)}"
         for place in one.left:
             where = f"{visible(one.path)}:{place.span.line}:{place.span.column}"
             code = visible(" ".join(place.source.split()))
@@ -161,6 +163,7 @@ def _file(one: Migrated) -> dict[str, Any]:
         "changed": one.changed,
         "sites": one.sites,
         "failure": one.failure,
+        "unfinished": one.unfinished,
         "left": [
             {**locations(place.span), "source": place.source, "reason": place.reason}
             for place in one.left

@@ -20,7 +20,8 @@ from namecheck.core.tensors import Tensor
 from namecheck.editing.edits import Edit
 from namecheck.editing.outline import Outline, Scope
 from namecheck.editing.sites import is_stable
-from namecheck.interpreter.workspace.analysis import Application
+from namecheck.interpreter.workspace.analysis import Application, Purse
+from namecheck.migration.expenses import pay_for_tree
 from namecheck.migration.observations import Observations, Observed
 from namecheck.migration.observed_file import ObservedFile
 from namecheck.migration.replacements import Replacement
@@ -31,20 +32,28 @@ Again: TypeAlias = Callable[[Source], Observations]
 
 
 class RoundTripRemoval:
-    """The round trips of one file to remove; `again` observes the files with it changed."""
+    """The round trips of one file to remove; `again` observes the files with it changed.
 
-    def __init__(self, observed_file: ObservedFile, again: Again) -> None:
+    What its tree costs is taken from a purse.
+    """
+
+    def __init__(self, observed_file: ObservedFile, again: Again, purse: Purse) -> None:
         self._file = observed_file
         self._again = again
+        self._purse = purse
 
     def edits(self) -> tuple[Edit, ...]:
-        """The edits that remove these calls; raises `ValueError` where libcst cannot parse."""
+        """The edits that remove these calls; raises `ValueError` where libcst cannot parse.
+
+        Raises `Exhausted`, too.
+        """
         removed = self._removed()
         if not removed:
             return ()
         from namecheck.editing.trees import Tree
         from namecheck.migration.cst_changes import change_of
 
+        pay_for_tree(self._file.document, self._purse)
         source = self._file.source
         outline = Outline(source)
         for statement in [*_idle_statements(outline, removed)]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from namecheck.core.faults import Exhausted
 from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.findings import Kind, is_of_attributes, is_of_sizes, register
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import applied
 from namecheck.migration import verification
 from namecheck.migration.compilation import Compilation, LeftPlace
+from namecheck.migration.expenses import TOO_COSTLY
 from namecheck.migration.migrated import InputFile, Migrated
 from namecheck.migration.observations import Observations
 from namecheck.migration.observed_file import ObservedFile
@@ -26,33 +28,40 @@ def to_torch(input_files: Sequence[InputFile], observations: Observations) -> It
     drafts: dict[str, Draft] = {}
     compiled: list[InputFile] = []
     for one in input_files:
-        fault = observations.fault(one.entry.location)
+        location = one.entry.location
+        fault = observations.fault(location) or observations.given_up(location)
         try:
             if not fault:
-                drafts[one.entry.location] = _draft(one, observations, annotate=True)
+                drafts[location] = _draft(one, observations, annotate=True)
         except (ValueError, CannotWrite) as error:
             fault = str(error)
+        except Exhausted:
+            fault = TOO_COSTLY
         if fault:
             yield Migrated(one.entry.path, one.document, one.document, failure=fault)
         else:
             compiled.append(one)
     for one in compiled:
-        yield _settled(one, observations, drafts)
+        try:
+            yield _settled(one, observations, drafts)
+        except Exhausted:
+            drafts[one.entry.location] = Draft(one.document)
+            yield Migrated(one.entry.path, one.document, one.document, failure=TOO_COSTLY)
 
 
 def _settled(
     input_file: InputFile, observations: Observations, drafts: dict[str, Draft]
 ) -> Migrated:
-    """The migrated file; unchanged where it would cause findings."""
-    entry, document = input_file
+    """The migrated file; unchanged where it would cause findings; raises `Exhausted`."""
+    entry, document, _ = input_file
     draft = drafts[entry.location]
     if draft.after == document and not draft.left:
         return Migrated(entry.path, document, document)
-    findings = verification.findings(entry, {})
-    fault = verification.fault(entry, findings, drafts)
+    findings = verification.findings(input_file, {})
+    fault = verification.fault(input_file, findings, drafts)
     if fault:
         draft = drafts[entry.location] = _draft(input_file, observations, annotate=False)
-        fault = verification.fault(entry, findings, drafts)
+        fault = verification.fault(input_file, findings, drafts)
     if fault:
         drafts[entry.location] = Draft(document)
         # The places that are left may be the cause of the findings.
@@ -62,10 +71,10 @@ def _settled(
 
 
 def _draft(input_file: InputFile, observations: Observations, *, annotate: bool) -> Draft:
-    """One file without names; raises `ValueError` and `CannotWrite`."""
-    entry, document = input_file
+    """One file without names; raises `ValueError`, `CannotWrite` and `Exhausted`."""
+    entry, document, purse = input_file
     file = ObservedFile(document, observations, entry.settings.rows())
-    compiled = Compilation(file, annotate=annotate).compiled()
+    compiled = Compilation(file, purse, annotate=annotate).compiled()
     after = applied(document, compiled.edits)
     if not compiled.edits and not compiled.left:
         return Draft(document)

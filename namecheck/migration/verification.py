@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from namecheck import project
 from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.faults import Exhausted
 from namecheck.core.findings import Finding
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import Document
 from namecheck.migration.compilation import LeftPlace
-from namecheck.project import Entry
+from namecheck.migration.migrated import InputFile
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,22 @@ class Draft:
     left: tuple[LeftPlace, ...] = ()
 
 
-def findings(entry: Entry, drafts: Mapping[str, Draft]) -> tuple[Finding, ...]:
-    """The findings of a file, with the contents that files, by location, would have."""
+def findings(one: InputFile, drafts: Mapping[str, Draft]) -> tuple[Finding, ...]:
+    """The findings of a file, with the contents that files, by location, would have.
+
+    Raises `Exhausted` if not all that may be spent on the file suffices.
+    """
     overlay = {location: draft.after.data for location, draft in drafts.items()}
-    return project.check([entry], jobs=1, overlay=overlay).findings
+    made = project.check_changed(one.entry, overlay, one.purse)
+    if one.purse.is_spent:
+        raise Exhausted
+    return made
 
 
-def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft]) -> str:
+def fault(one: InputFile, earlier: Sequence[Finding], drafts: Mapping[str, Draft]) -> str:
     """The mistake in a draft, given the earlier findings; empty where there is none.
 
-    A place that is left may be wrong from now on, as its names are gone.
+    A place that is left may be wrong from now on, as its names are gone. Raises `Exhausted`.
     """
     try:
         sources = {
@@ -49,7 +56,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
     }
     counts = Counter(finding.code for finding in earlier)
     new = []
-    for finding in findings(entry, drafts):
+    for finding in findings(one, drafts):
         location = os.path.realpath(finding.filename)
         text = sources[location].segment(finding.span) if location in sources else ""
         if _called(text) not in remaining.get(location, ()):

@@ -19,12 +19,22 @@ from namecheck.project.whole_run import reported
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from namecheck.interpreter.workspace.analysis import Purse
     from namecheck.interpreter.workspace.inspection import Inspection
     from namecheck.interpreter.workspace.statistics import Statistics
     from namecheck.project.cache import Cache
     from namecheck.project.shards import Shard
 
-__all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded", "tasks_of"]
+__all__ = [
+    "Entry",
+    "Result",
+    "Walk",
+    "check",
+    "check_changed",
+    "check_text",
+    "is_excluded",
+    "tasks_of",
+]
 
 FOLLOWED_TREE: Final = 400_000
 """Up to this many bytes of Python, files without names are analysed if they import named ones."""
@@ -197,6 +207,19 @@ def tasks_of(entries: Sequence[Entry], files: ProjectFiles) -> list[Task]:
     }
     leaders = scans.keys() & leading(dict(scans), files)
     return [Task(entry, _parses(entry, walked), entry.location in leaders) for entry in entries]
+
+
+def check_changed(entry: Entry, overlay: Mapping[str, bytes], purse: Purse) -> tuple[Finding, ...]:
+    """The findings of one file, with the contents that files, by location, would have.
+
+    What it costs is taken from the `purse`, and no more than that has left.
+    """
+    from namecheck.project.file_check import Checker
+
+    files = ProjectFiles(overlay)
+    (task,) = tasks_of([entry], files)
+    outcome = Checker(overlay=overlay, purse=purse).file(entry, task.parses, task.leads)
+    return reported(Gathering([entry], [outcome]).findings(), [entry], files.read)
 
 
 def check_text(data: bytes, filename: str, settings: Settings) -> Result:

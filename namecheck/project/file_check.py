@@ -29,6 +29,7 @@ from namecheck.project.tasks import Entry, Outcome
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.analysis import (
         Inferences,
+        Purse,
         Recorder,
         Reveal,
         Uses,
@@ -47,7 +48,8 @@ class Checker:
 
     With `counting`, each file is checked by itself, and its expressions are counted; with
     `inspecting` they are listed as well. The `overlay` has contents of files, by location, that
-    replace those on the disk; the files that are read are added to `reads`.
+    replace those on the disk; the files that are read are added to `reads`. What the analyses cost
+    is taken from the `purse`, and no more than that has left.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class Checker:
         reads: Reads | None = None,
         disk: Disk = OWN,
         inspecting: bool = False,
+        purse: Purse | None = None,
     ) -> None:
         self._disk = disk
+        self._purse = purse
         self._counting = counting or inspecting
         self._inspecting = inspecting
         self._overlay = overlay
@@ -162,6 +166,7 @@ class Checker:
                 self._recorder,
                 removed_api=settings.removed_api,
                 evidence=Evidence(settings.evidence),
+                purse=self._purse,
             )
             self._workspaces[key] = workspace
         return workspace
@@ -194,6 +199,7 @@ def _unreadable(path: str, reason: str) -> Finding:
     )
 
 
+@seldom_collected()
 def reveal(
     data: bytes,
     path: str,

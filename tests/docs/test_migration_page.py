@@ -50,6 +50,8 @@ def test_it_fails_on_this_torch(folder: Path) -> None:
 
 
 def test_it_begins_with_a_look(folder: Path) -> None:
+    _, _, after = PAGE.partition("namecheck migrate")
+    assert after.startswith(" --check ")
     command = "namecheck migrate --check pool.py --to torch"
     assert run(folder, command).stdout == shown(CHECKED, command)
     assert (folder / "pool.py").read_text() == POOL

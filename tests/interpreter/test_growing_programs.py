@@ -15,13 +15,14 @@ from namecheck.core import tensors
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.findings import Finding, Span
 from namecheck.interpreter.domain import meter
+from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.models.third_party import fancy_einsum
 from namecheck.interpreter.workspace import analysis, statistics
 from namecheck.project.file_check import Checker
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments, suppress
 from namecheck.rules import einsum, patterns
-from tests.benchmarks import hostile_declarations
+from tests.benchmarks import hostile_declarations, hostile_growth
 from tests.benchmarks.hostile import HEAD, TAIL
 from tests.benchmarks.hostile_growth import GIVEN_UP, LINEAR, PROGRAMS
 from tests.interpreting import parsed
@@ -142,6 +143,7 @@ def test_what_takes_time_is_counted(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 EXPRESSIONS: Final = "A.exp()\n" * 2_000
+AXES: Final = [f"a{number}" for number in range(10_000)]
 _LOOP: Final = """
 def spins(x):
     x = x.refine_names("N", "C")
@@ -206,6 +208,32 @@ def test_names_are_compared_by_their_hashes() -> None:
     assert time.process_time() - begin < 5
     assert len(axes) == len(left.letters) == len(words)
     assert equation.split() == [*words, "->", *sorted(words)]
+
+
+def test_many_attributes_of_one_instance_take_linear_space() -> None:
+    ledger = Ledger()
+    begin = time.process_time()
+    with ledger.forgetting_attributes():
+        for number in range(15_000):
+            ledger.add_attribute(1, f"a{number}")
+    # Where the names are copied at each, 4 s and a gigabyte.
+    assert time.process_time() - begin < 1
+    assert ledger.attributes == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The rules are applied to other operands in each line.
+        hostile_growth.calls_with_other_names(400),
+        f"from typing import Annotated\ndef f(x: Annotated[Tensor, '{' '.join(AXES)}']): f(x)\n",
+    ],
+)
+def test_what_costs_time_once_is_counted(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("_PART", "_WHOLE", "_MOST", "_LEAST"):
+        monkeypatch.setattr(meter, limit, 150_000)
+    monkeypatch.setattr(meter, "_LINE", 0)
+    assert "NC091" in codes_in(f"{HEAD}{text}{TAIL}")
 
 
 def test_the_letters_of_a_long_equation() -> None:

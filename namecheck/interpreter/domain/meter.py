@@ -21,6 +21,10 @@ ENTRY: Final = 128
 """The steps of one call of an entry point, on top of these."""
 PARAMETER: Final = 32
 """The steps of one parameter of a function that declares dims, in each of its calls."""
+INFERENCE: Final = 64
+"""The steps of one application of a rule to operands to which the file applies it first."""
+CONTRADICTION: Final = 48
+"""The steps of one call that is refused."""
 FIELD: Final = 4
 """The steps of one field of an instance that a class makes."""
 
@@ -36,22 +40,53 @@ _IMPORTS: Final = 1_000_000
 _LEAST: Final = 1_000_000
 # The file may cost so many where each function is run by itself.
 _BRIEF: Final = 1_000_000
+# The analyses of a file that is analysed again may cost so many together: those that record what
+# they see take twice the time.
+_AGAIN: Final = 1_800_000
 # Characters of source that cost one step, to be parsed and indexed.
 _PARSED: Final = 4
+# The square of the number of axes that costs one step where they are bound.
+_PAIRS_OF_AXES: Final = 1_024
+
+
+class Purse:
+    """The steps that all analyses of one file may take together, where it is analysed again."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, text: str) -> None:
+        self.left = min(_most(text), _AGAIN)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more may be done for the file."""
+        return self.left <= 0
+
+    def spend(self, cost: int) -> None:
+        """Count what an analysis has cost."""
+        self.left -= cost
+
+    def require(self, cost: int) -> None:
+        """Count what something will cost; raises `Exhausted` if it costs more than is left."""
+        self.left -= cost
+        if self.is_spent:
+            raise Exhausted
 
 
 class Meter:
     """Counts steps.
 
     `spent` is their number so far; at `end` the function or statement that is being run is given
-    up. The file is given up at `whole`, which is less by what the files cost that it imports.
+    up. The file is given up at `whole`, which is less by what the files cost that it imports. It is
+    never more than a `purse` has left, from which nothing is taken here.
     """
 
     __slots__ = ("_limit", "_of_imports", "end", "spent", "whole")
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", purse: Purse | None = None) -> None:
         self.spent = len(text) // _PARSED
-        self.whole = self._limit = min(_WHOLE + _LINE * text.count("\n"), max(_MOST, _WHOLE))
+        limit = _most(text)
+        self.whole = self._limit = limit if purse is None else min(limit, max(purse.left, 0))
         self._of_imports = 0
         self.end = min(self.spent + _PART, self.whole)
 
@@ -88,8 +123,17 @@ class Meter:
         finally:
             self.end = end
 
+    def spend_on_axes(self, count: int) -> None:
+        """Count the steps of binding the axes of annotations; raises `Exhausted`."""
+        self.spend(count * count // _PAIRS_OF_AXES)
+
     def spend(self, cost: int) -> None:
         """Count some steps; raises `Exhausted`."""
         self.spent += cost
         if self.spent > self.end:
             raise Exhausted
+
+
+def _most(text: str) -> int:
+    """The steps that the analysis of a file may take."""
+    return min(_WHOLE + _LINE * text.count("\n"), max(_MOST, _WHOLE))

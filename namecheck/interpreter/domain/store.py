@@ -105,8 +105,8 @@ class Ledger:
         self.subjects: set[Hashable] = set()
         self.touched: dict[Hashable, int] = {}
         self.written: set[Hashable] = set()
-        self.attributes: dict[AttributeNames, tuple[str, ...]] = {}
-        self._added: list[tuple[AttributeNames, tuple[str, ...]]] | None = None
+        self.attributes: dict[AttributeNames, dict[str, None]] = {}
+        self._added: list[tuple[AttributeNames, str]] | None = None
         self.captured: set[int] = set()
         self.parameters: set[Hashable] = set()
         self.parting: deque[Hashable] = deque(maxlen=_PARTING)
@@ -150,11 +150,11 @@ class Ledger:
     def add_attribute(self, address: Hashable, name: str) -> None:
         """Note a write to an attribute."""
         key = AttributeNames(address)
-        names = self.attributes.get(key, ())
+        names = self.attributes.setdefault(key, {})
         if name not in names:
-            self.attributes[key] = (*names, name)
+            names[name] = None
             if self._added is not None:
-                self._added.append((key, names))
+                self._added.append((key, name))
 
     @contextmanager
     def forgetting_attributes(self) -> Iterator[None]:
@@ -163,8 +163,9 @@ class Ledger:
         try:
             yield
         finally:
-            for key, names in reversed(self._added):
-                self.attributes[key] = names
+            for key, name in reversed(self._added):
+                names = self.attributes[key]
+                del names[name]
                 if not names:
                     del self.attributes[key]
             self._added = outer
@@ -282,7 +283,8 @@ class Store:
         if found is ABSENT:
             ledger = self.ledger
             if type(key) is AttributeNames:
-                found = ledger.attributes.get(key, ABSENT)
+                names = ledger.attributes.get(key)
+                found = ABSENT if names is None else tuple(names)
             elif type(key) is Initial:
                 found = self.first.get(key.cell, ABSENT)
             else:

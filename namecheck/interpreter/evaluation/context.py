@@ -13,6 +13,7 @@ from namecheck.core.dims import Dims
 from namecheck.core.evidence import Evidence
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.meter import Purse
 from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.scopes import Function, ScopeInfo
@@ -74,7 +75,8 @@ class Context:
     `rows` is the table of operators, `files` has the facts about the files. A `recorder` receives
     the value of every expression. `ledger` numbers the objects that the analysis makes, and
     `numbering` finds these numbers in values. `inferences` caches the answers of the rules, also
-    for further analyses with the same table and semantics. `evidence` says what names dims.
+    for further analyses with the same table and semantics. `evidence` says what names dims. A
+    `purse` limits what the analysis may cost.
     """
 
     semantics: Semantics
@@ -85,6 +87,7 @@ class Context:
     recorder: Recorder | None
     inferences: Inferences
     evidence: Evidence = Evidence.DECLARED
+    purse: Purse | None = None
 
     def source_of(self, environment: Environment) -> Source:
         """The file that has the code of an environment."""

@@ -131,6 +131,7 @@ class Declarations:
         function: str,
     ) -> Bindings:
         """The bindings of a signature to the values of its parameters; raises `Contradiction`."""
+        store.ledger.meter.spend_on_axes(len(signature.axes))
         bindings = axis_bindings.read(signature.axes, environment, store, function)
         for name in sorted(signature.numbers):
             size = size_of(store.get((environment.number, name), NONE))
@@ -251,6 +252,7 @@ class Declarations:
             return
 
         def check(layer: Store) -> None:
+            layer.ledger.meter.spend_on_axes(len(signature.axes))
             bindings = axis_bindings.read(signature.axes, environment, layer, frame.name)
             if signature.optional:
                 from namecheck.interpreter.evaluation import optional_parameters as optional
@@ -407,6 +409,7 @@ class Declarations:
         name = ast.unparse(assignment.target)
         of_field = isinstance(assignment.target, ast.Attribute)
         axes = axes_of(declared)
+        store.ledger.meter.spend_on_axes(len(axes))
         bindings = axis_bindings.read(axes, environment, store, frame.name, of_field=of_field)
         try:
             assigned_value = self.values.checkable(value, store)

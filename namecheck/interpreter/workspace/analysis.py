@@ -14,6 +14,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.meter import Purse
 from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.evaluation.context import Context, Inferences
@@ -42,6 +43,7 @@ __all__ = [
     "Inferences",
     "Observation",
     "Observations",
+    "Purse",
     "Query",
     "Recorder",
     "Reveal",
@@ -102,11 +104,13 @@ def new_workspace(
     *,
     removed_api: bool = False,
     evidence: Evidence = Evidence.DECLARED,
+    purse: Purse | None = None,
 ) -> Workspace:
     """The files of a project, none of them run yet.
 
     With `removed_api`, NC701 reports uses of the API that torch 2.13 removed. With observed
-    `evidence`, the names that the code itself has are followed.
+    `evidence`, the names that the code itself has are followed. What analyses cost is taken
+    from the `purse`, and no more than that has left.
     """
     table = operators.table() if rows is None else rows
     requests = {""}
@@ -115,7 +119,7 @@ def new_workspace(
     if evidence is Evidence.OBSERVED:
         requests.add("evidence")
     chosen = lints.discovered(frozenset(requests))
-    return Workspace(files, semantics, table, inferences, recorder, chosen, evidence)
+    return Workspace(files, semantics, table, inferences, recorder, chosen, evidence, purse)
 
 
 def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
@@ -190,10 +194,16 @@ def run_program(
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
+    purse: Purse | None = None,
 ) -> tuple[Source, ...]:
-    """Run one file as a program for a recorder, as `observe` does; the files that took part."""
-    interpreter = _alone(source, finder, semantics, rows, inferences, recorder)
+    """Run one file as a program for a recorder, as `observe` does; the files that took part.
+
+    What it costs is taken from the `purse`, and no more than that has left.
+    """
+    interpreter = _alone(source, finder, semantics, rows, inferences, recorder, purse)
     deeply(Program(interpreter).run_main)
+    if purse is not None:
+        purse.spend(interpreter.context.ledger.meter.spent)
     return tuple(interpreter.context.files.sources.values())
 
 
@@ -204,6 +214,7 @@ def _alone(
     rows: Mapping[str, Operator] | None,
     inferences: Inferences | None,
     recorder: Recorder | None,
+    purse: Purse | None = None,
 ) -> Assembly:
     """The interpreter of a program that is run from one file."""
     ledger = Ledger()
@@ -215,5 +226,6 @@ def _alone(
         Numbering(ledger.block),
         recorder,
         {} if inferences is None else inferences,
+        purse=purse,
     )
     return Assembly(source, context, lambda interpreter: Imports(interpreter, finder))

@@ -57,7 +57,7 @@ class Assembly:
         self.context = context
         if context.recorder is not None:
             context.ledger.on_limit = self._reach
-        context.ledger.meter = Meter(source.text)
+        context.ledger.meter = Meter(source.text, context.purse)
         self.findings = Findings()
         self.budget = Budget()
         self.progress = Progress()

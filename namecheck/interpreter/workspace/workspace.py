@@ -21,6 +21,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.cells import Fact
+from namecheck.interpreter.domain.meter import Purse
 from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.scopes import statements
 from namecheck.interpreter.domain.store import Ledger, owner_of
@@ -156,6 +157,7 @@ class Workspace:
         recorder: Recorder | None = None,
         lints: Sequence[type[Listener]] = (),
         evidence: Evidence = Evidence.DECLARED,
+        purse: Purse | None = None,
     ) -> None:
         self.files = files
         self.facts = FileFacts(self._names, self._imported_words, evidence)
@@ -165,6 +167,7 @@ class Workspace:
         self._recorder = recorder
         self._lints = lints
         self._evidence = evidence
+        self._purse = purse
         self._ground: dict[Hashable, Any] = {}
         self._blocks = itertools.count()
         self._modules: dict[str, Module | None] = {}
@@ -195,6 +198,8 @@ class Workspace:
             module.program.run_functions()
         self._steps += meter.spent - loaded
         uses.steps = self._steps - before
+        if self._purse is not None:
+            self._purse.spend(uses.steps)
         return module.program, self._closed(uses)
 
     def _closed(self, uses: Uses) -> Uses:
@@ -395,6 +400,7 @@ class Workspace:
             self._recorder if not self._running else None,
             self._inferences,
             self._evidence,
+            self._purse,
         )
         return Assembly(
             source,

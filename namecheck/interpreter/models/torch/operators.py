@@ -22,7 +22,7 @@ from namecheck.core.findings import (
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import equalities, identities, joins
+from namecheck.interpreter.domain import equalities, identities, joins, meter
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
@@ -33,6 +33,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
+from namecheck.interpreter.evaluation.context import Inferences
 from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -68,6 +69,7 @@ class TorchOperators:
         self.interpreter = interpreter
         self.lower = conversion.lower
         self.promote = conversion.promote
+        self._inferred: Inferences = {}
         self._patches: Patches | None = None
 
     def has(self, operator: str, forms: str) -> bool:
@@ -253,6 +255,7 @@ class TorchOperators:
         if not self._is_certain(operator_call, lowered_inputs, contradiction, defaults):
             self._leave_open(operator_call)
             return interpreter.fresh("result")
+        interpreter.context.ledger.meter.spent += meter.CONTRADICTION
         inputs = lowered_inputs.every
         self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
         if is_of_names(contradiction.code) and operators.is_in_place(operator_call.operator):
@@ -478,12 +481,18 @@ class TorchOperators:
     def _infer(
         self, operator: str, lowered_inputs: Inputs, defaults: Defaults
     ) -> operators.Inference:
-        """The cached result of `infer`: it depends on the abstract inputs alone."""
+        """The cached result of `infer`: it depends on the abstract inputs alone.
+
+        A result that another file has cached costs as much: files are judged in any order.
+        """
         lowered, lowered_keywords = lowered_inputs
         key = (operator, defaults, *map(frozen, (lowered, tuple(lowered_keywords.items()))))
         context = self.interpreter.context
-        # A result that another file has cached costs as much: files are judged in any order.
         context.ledger.meter.spend(conversion.steps(lowered))
+        answer = self._inferred.get(key)
+        if answer is not None:
+            return answer
+        context.ledger.meter.spend(meter.INFERENCE)
         answer = context.inferences.get(key)
         if answer is None:
             answer = context.inferences[key] = operators.infer(
@@ -494,6 +503,7 @@ class TorchOperators:
                 defaults=defaults,
                 **lowered_keywords,
             )
+        self._inferred[key] = answer
         return answer
 
     def _same(
