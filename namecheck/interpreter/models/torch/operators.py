@@ -33,7 +33,6 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation.context import Inferences
 from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -44,13 +43,13 @@ from namecheck.interpreter.models.torch.operands import (
     Inputs,
     OperatorCall,
     facts_of,
-    frozen,
     has_axes,
     has_failed,
     is_known,
     is_sized,
     sizes_fit,
 )
+from namecheck.interpreter.models.torch.rule_applications import RuleApplications
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.patches import Patches
@@ -69,7 +68,7 @@ class TorchOperators:
         self.interpreter = interpreter
         self.lower = conversion.lower
         self.promote = conversion.promote
-        self._inferred: Inferences = {}
+        self._infer = RuleApplications(interpreter.context).infer
         self._patches: Patches | None = None
 
     def has(self, operator: str, forms: str) -> bool:
@@ -477,34 +476,6 @@ class TorchOperators:
             address = AttributeTensor(self.interpreter.new_address())
             return TensorValue(address, tensor_value.initial, tensor_value.tags)
         return tensor_value
-
-    def _infer(
-        self, operator: str, lowered_inputs: Inputs, defaults: Defaults
-    ) -> operators.Inference:
-        """The cached result of `infer`: it depends on the abstract inputs alone.
-
-        A result that another file has cached costs as much: files are judged in any order.
-        """
-        lowered, lowered_keywords = lowered_inputs
-        key = (operator, defaults, *map(frozen, (lowered, tuple(lowered_keywords.items()))))
-        context = self.interpreter.context
-        context.ledger.meter.spend(conversion.steps(lowered))
-        answer = self._inferred.get(key)
-        if answer is not None:
-            return answer
-        context.ledger.meter.spend(meter.INFERENCE)
-        answer = context.inferences.get(key)
-        if answer is None:
-            answer = context.inferences[key] = operators.infer(
-                operator,
-                *lowered,
-                semantics=context.semantics,
-                rows=context.rows,
-                defaults=defaults,
-                **lowered_keywords,
-            )
-        self._inferred[key] = answer
-        return answer
 
     def _same(
         self, result: Value, answer: operators.Inference, operator_call: OperatorCall
