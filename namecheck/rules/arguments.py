@@ -28,3 +28,8 @@ Extent: TypeAlias = Size | Sequence[Size] | None
 TensorOrNumber: TypeAlias = Tensor | float
 Tensors: TypeAlias = Sequence[Tensor] | Many | Unknown
 Several: TypeAlias = Tensor | Tensors
+
+
+def may_be_none(tensor: Tensor) -> bool:
+    """Whether what counts as a tensor may be None where that is allowed: nothing is known of it."""
+    return tensor == Tensor()

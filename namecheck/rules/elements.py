@@ -5,7 +5,7 @@ from __future__ import annotations
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
-from namecheck.rules.arguments import DimArgument, TensorOrNumber
+from namecheck.rules.arguments import DimArgument, TensorOrNumber, may_be_none
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined
 from namecheck.rules.queries import check_any_dims
@@ -26,9 +26,9 @@ def nonzero(
     """A row for each nonzero element; as a tuple, a vector for each dim (torch.nonzero)."""
     if as_tuple is False:
         return argwhere(input)
-    if isinstance(as_tuple, Unknown) or out == Tensor():  # of which nothing is known: perhaps None
+    if isinstance(as_tuple, Unknown) or (out is not None and may_be_none(out)):
         return UNKNOWN
-    if isinstance(out, Tensor):
+    if out is not None:
         raise Contradiction(
             "NC114",
             "nonzero does not support the out kwarg when as_tuple is True",

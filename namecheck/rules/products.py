@@ -12,6 +12,7 @@ from namecheck.core.dims import OPEN, Dims, locate, product
 from namecheck.core.names import Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
+from namecheck.rules.arguments import may_be_none
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.contractions import (
     add_product,
@@ -77,6 +78,8 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     """As `linear`; torch 2.12 folds an unnamed input with a bias to a matrix (recorded)."""
     if bias is None:
         return _linear(input.dims, weight.dims)
+    if may_be_none(bias):
+        return OPEN
     turned = transposes_matrix(weight)
     if input.dims.rank == 2:
         return add_product(bias.dims, input.dims, turned)

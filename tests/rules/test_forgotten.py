@@ -8,6 +8,7 @@ import pytest
 
 from namecheck.core.dims import OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN
+from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 
@@ -50,3 +51,11 @@ def test_a_dim_is_inserted_before_that_of_a_name() -> None:
     assert [dim.name for dim in closed.prefix] == ["N", None, "C"]
     counted_from_the_right = infer("unsqueeze", ENDS_IN_C, "C").result.dims
     assert [dim.name for dim in counted_from_the_right.suffix] == [None, "C"]
+
+
+def test_a_bias_that_may_be_none() -> None:
+    native, bias = Semantics.NATIVE, Tensor(Dims.of(None))
+    inference = infer("nn.functional.linear", VECTOR, Tensor(), UNKNOWN, semantics=native)
+    assert (inference.contradiction, inference.result.dims) == (None, OPEN)
+    inference = infer("nn.functional.linear", VECTOR, Tensor(), bias, semantics=native)
+    assert inference.contradiction is not None
