@@ -14,6 +14,15 @@ MAY_CHANGE = {
     "a list in a list": ("dims = ['N']\nlibrary.call([dims])", "dims[0]"),
     "a list in a tuple": ("dims = ['N']\nlibrary.call((1, dims))", "dims[0]"),
     "a dict in a dict": ("dims = {'d': 'N'}\nlibrary.call({'a': dims})", "dims['d']"),
+    "a list in an unknown object": (
+        "box = library.Box()\ndims = ['N']\nbox.dims = dims\nbox.run()",
+        "dims[0]",
+    ),
+    "a function in an unknown object": (
+        "box = library.Box()\ndims = ['N']\ndef f(d):\n    dims[0] = d\n"
+        "box.hook = f\nbox.run()",
+        "dims[0]",
+    ),
     "a keyword": ("dims = ['N']\nlibrary.call(dims=dims)", "dims[0]"),
     "a function with a global": (
         "dim = 'N'\ndef f():\n    global dim\n    dim = 'T'\nlibrary.call(f)",

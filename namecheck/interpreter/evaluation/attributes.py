@@ -411,6 +411,8 @@ class Attributes:
         if isinstance(target, Instance) and self.interpreter.torch_nn.is_module(target):
             self.interpreter.torch_nn.on_write(target, name, value, store)
         self.interpreter.torch_devices.on_write(target, store)
+        if isinstance(target, (Opaque, External)):
+            self._give_away(value, store)
         owner = _owner(target)
         if isinstance(target, External):
             module = self.interpreter.imports.environment(target.path, store)
@@ -419,6 +421,14 @@ class Attributes:
             value = self.interpreter.fresh("written")  # to one of several that it stands for
         if owner is not None:
             store.write((owner, name), self._unwritten(target, name, store), value)
+
+    def _give_away(self, value: Value, store: Store) -> None:
+        """Make everything unknown that unknown code may change once an object of it has a value."""
+        self.interpreter.havoc_containers([value], store)
+        while isinstance(value, (BoundMethod, Partial, Wrapped)):
+            value = value.function
+        if isinstance(value, FunctionValue):
+            self.interpreter.havoc_variables(value, store)
 
     def _unwritten(self, target: Value, name: str, store: Store) -> Value | None:
         """The attribute on the paths that do not write it; None where it is missing."""
