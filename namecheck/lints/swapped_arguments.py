@@ -76,8 +76,12 @@ _ROLES: Final = {
 _PAIRS: Final = tuple(
     frozenset(pair.split())
     for pair in (
-        "left right", "lhs rhs", "src dst", "source target", "row col", "rows cols", "head tail",
-        "first second", "start end", "lower upper", "self other", "rows columns", "row column",
+        "left right", "lhs rhs", "src dst", "src tgt", "source target", "source destination",
+        "row col", "rows cols", "row column", "rows columns", "head tail", "heads tails",
+        "first second", "start end", "begin end", "lower upper", "low high", "old new",
+        "self other", "send recv", "send receive", "sent received", "input output", "in out",
+        "inputs outputs", "from to", "up down", "previous next", "prev next", "parent child",
+        "forward backward", "positive negative", "pos neg",
     )
 )  # fmt: skip
 _EXCHANGES: Final = (

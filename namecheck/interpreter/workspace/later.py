@@ -7,6 +7,7 @@ methods the attributes of an instance, and both may have filled a list that was 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -58,6 +59,10 @@ class _ClassWrites:
 
     bound: dict[str, frozenset[str]]
     filled: frozenset[str]
+
+
+# An annotation that tells no dims: what a method writes to the attribute may have others.
+_ANY_TENSOR: Final = r"['\"]?(?:(?:\w+\.)?Optional\[)?(?:torch\.)?Tensor\]?(?: \| None)?['\"]?"
 
 
 class Later:
@@ -119,7 +124,9 @@ class Later:
             declared = {
                 node.target.attr
                 for node in nodes(class_node)
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute)
+                if isinstance(node, ast.AnnAssign)
+                and isinstance(node.target, ast.Attribute)
+                and not re.fullmatch(_ANY_TENSOR, ast.unparse(node.annotation))
             }
             writes = self._by_methods[class_node] = _Writes(
                 writes.bound - declared, writes.added - declared, writes.filled
