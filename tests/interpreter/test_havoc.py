@@ -19,8 +19,7 @@ MAY_CHANGE = {
         "dims[0]",
     ),
     "a function in an unknown object": (
-        "box = library.Box()\ndims = ['N']\ndef f(d):\n    dims[0] = d\n"
-        "box.hook = f\nbox.run()",
+        "box = library.Box()\ndims = ['N']\ndef f(d):\n    dims[0] = d\nbox.hook = f\nbox.run()",
         "dims[0]",
     ),
     "a keyword": ("dims = ['N']\nlibrary.call(dims=dims)", "dims[0]"),
