@@ -22,6 +22,8 @@ _OF_COMMENTS: Final = frozenset({"NC010"})
 
 Stretch: TypeAlias = tuple[Point, Point]
 
+# The known places of so many versions of files are kept.
+_KEPT: Final = 16
 # How many findings one fix may remove, each of which appears after the previous one is gone.
 _LINKS: Final = 4
 
@@ -148,6 +150,8 @@ class Proposals:
         """The places of the tensors in one file, checked by itself, whose dims are all known."""
         key = document.location, document.data
         if key not in self._known:
+            if len(self._known) > _KEPT:
+                self._known.clear()
             self._known[key] = self._trials.noted(lambda: self._revealed(document))
         stretches, reads = self._known[key]
         self._trials.reads.join(reads)
@@ -158,6 +162,7 @@ class Proposals:
 
         settings = self._trials.entry(document.location).settings
         trials = self._trials
+        trials.count_record()
         try:
             shown = reveal(document.data, document.location, settings, trials.overlay, trials.reads)
         except Refused:

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from namecheck import project
 from namecheck.core.findings import Edit, Finding, Kind, Point, register
@@ -20,6 +20,8 @@ from namecheck.project.files import ProjectFiles, Reads
 from namecheck.project.reach import depending
 
 Work = TypeVar("Work")
+# What it costs to record and to compare the values of all expressions, in checks of the same file.
+_RECORDED: Final = 3
 
 
 class Trials:
@@ -32,7 +34,7 @@ class Trials:
         self._entries = {entry.location: entry for entry in entries}
         self._locations = {entry.path: entry.location for entry in entries}
         self.overlay: dict[str, bytes] = {}
-        self.spent = 0
+        self.spent = self._last = 0
         self.reads = Reads()
         self._imported: tuple[frozenset[str], Reads] | None = None
 
@@ -94,8 +96,13 @@ class Trials:
             if location in locations
         ]
         result = project.check(entries, jobs=1, overlay=overlay, reads=self.reads)
-        self.spent += max(result.steps, 1)
+        self._last = max(result.steps, 1)
+        self.spent += self._last
         return tuple(finding for finding in result.findings if not is_note(finding))
+
+    def count_record(self) -> None:
+        """Count an analysis of the files checked last that records the value of each expression."""
+        self.spent += _RECORDED * self._last
 
 
 def _resized(entry: Entry, overlay: Mapping[str, bytes]) -> Entry:
