@@ -20,6 +20,7 @@ from namecheck.core.findings import Place
 from namecheck.core.names import Axis
 from namecheck.core.sizes import Expression, substituted, symbol, symbols
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.domain.values import (
     ClassValue,
     Const,
@@ -48,13 +49,14 @@ class Unpaired(Exception):
 
 
 class Numbering:
-    """Finds the numbers in values that are within one range.
+    """Finds the numbers in values that are within the range of one analysis.
 
     An object with a number outside the range was made in an earlier analysis: it is not renamed.
     """
 
-    def __init__(self, number_range: range) -> None:
-        self.range = number_range
+    def __init__(self, ledger: Ledger) -> None:
+        self.range = ledger.block
+        self._ledger = ledger
         # By identity, because the hash of a value would visit all its parts. The value is kept, so
         # that no other object gets its identity.
         self._cache: dict[int, tuple[object, Numbers]] = {}
@@ -76,7 +78,10 @@ class Numbering:
         found = [numbers for member in members if (numbers := self.of(member))]
         if not found:
             return NO_NUMBERS
-        return found[0] if len(found) == 1 else frozenset().union(*found)
+        if len(found) == 1:
+            return found[0]
+        self._ledger.meter.spent += sum(map(len, found)) >> 6
+        return frozenset().union(*found)
 
 
 class Renaming:

@@ -223,7 +223,7 @@ def _alone(
         operators.table() if rows is None else rows,
         FileFacts(),
         ledger,
-        Numbering(ledger.block),
+        Numbering(ledger),
         recorder,
         {} if inferences is None else inferences,
         purse=purse,

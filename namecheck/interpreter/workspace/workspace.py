@@ -396,7 +396,7 @@ class Workspace:
             self._rows,
             self.facts,
             ledger,
-            Numbering(ledger.block),
+            Numbering(ledger),
             self._recorder if not self._running else None,
             self._inferences,
             self._evidence,
