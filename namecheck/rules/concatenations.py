@@ -252,9 +252,7 @@ def stack(tensors: Tensors, dim: DimArgument = 0) -> Dims:
     count = UNKNOWN if isinstance(tensors, Many) else len(lists)
     if isinstance(dim, Unknown):
         return OPEN
-    return inserted(
-        unified, dim if isinstance(dim, int) else locate(unified, dim), Made(size=count)
-    )
+    return inserted(unified, dim, Made(size=count))
 
 
 @rule(memory="joins", overlaps="refused")

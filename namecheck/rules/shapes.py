@@ -100,14 +100,14 @@ def unsqueeze(input: Tensor, dim: DimArgument) -> Dims:
     """The input's dims with an unnamed one of size 1 inserted at `dim` (torch.unsqueeze)."""
     if isinstance(dim, Unknown):
         return OPEN
-    place = dim if isinstance(dim, int) else locate(input.dims, dim)
-    if isinstance(dim, str) and isinstance(place, int) and place < 0:
-        place -= 1  # before the dim of this name, which is counted from the right
-    return inserted(input.dims, place, Made())
+    return inserted(input.dims, dim, Made())
 
 
-def inserted(dims: Dims, position: Position, dim_source: Made) -> Dims:
-    """The dims with another one inserted at `position`."""
+def inserted(dims: Dims, dim: DimArgument, dim_source: Made) -> Dims:
+    """The dims with another one inserted at an index, or before the dim of a name."""
+    position = dim if isinstance(dim, int) else locate(dims, dim)
+    if isinstance(dim, str) and isinstance(position, int) and position < 0:
+        position -= 1  # it is counted from the right
     dim_sources = everywhere(dims)
     if not isinstance(position, int):
         return OPEN

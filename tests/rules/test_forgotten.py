@@ -49,8 +49,9 @@ def test_a_size_that_is_known_decides() -> None:
 def test_a_dim_is_inserted_before_that_of_a_name() -> None:
     closed = infer("unsqueeze", NC, "C").result.dims
     assert [dim.name for dim in closed.prefix] == ["N", None, "C"]
-    counted_from_the_right = infer("unsqueeze", ENDS_IN_C, "C").result.dims
-    assert [dim.name for dim in counted_from_the_right.suffix] == [None, "C"]
+    for call in ("unsqueeze", ENDS_IN_C), ("stack", [ENDS_IN_C]):
+        counted_from_the_right = infer(*call, "C").result.dims
+        assert [dim.name for dim in counted_from_the_right.suffix] == [None, "C"]
 
 
 def test_a_bias_that_may_be_none() -> None:
