@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core import parsing
+from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import class_lookup, joins, meter
 from namecheck.interpreter.domain.addresses import ParameterTensor
 from namecheck.interpreter.domain.cells import NumberTest
-from namecheck.interpreter.domain.provenance import Parameter
+from namecheck.interpreter.domain.provenance import Item, Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -29,6 +30,7 @@ from namecheck.interpreter.domain.values import (
     Generator,
     Held,
     Instance,
+    Key,
     ListValue,
     Opaque,
     Repeated,
@@ -393,9 +395,12 @@ class EntryPoints:
         if declared is not None:
             return declared
         made = self._of_type(parameter.annotation, store, frame)
+        # Its name is that of a size, if it is used as one.
+        provenance = Parameter(self.interpreter.new_address(), parameter.arg)
         if isinstance(made, Opaque) and made.link is None:
-            # Its name is that of a size, if it is used as one.
-            return Opaque(Parameter(self.interpreter.new_address(), parameter.arg), made.kind)
+            return Opaque(provenance, made.kind)
+        if isinstance(made, TupleValue) and made.cls is None:
+            return replace(made, items=tuple(_items(made.items, Key(provenance))))
         return made
 
     def _note_number(
@@ -465,6 +470,15 @@ class EntryPoints:
                 all_ = Repeated(each)
                 return ListValue(self.interpreter.new_address(), all_) if word in _LISTS else all_
         return self.interpreter.fresh("parameter")
+
+
+def _items(unknown_items: Iterable[Value], container: Key) -> Iterator[Value]:
+    """The items of a parameter that is a tuple: each is told by its place, ``size[0]``."""
+    for index, value in enumerate(unknown_items):
+        if isinstance(value, Opaque) and value.link is None:
+            yield Opaque(Item(container, index), value.kind)
+        else:
+            yield value
 
 
 def _takes_instance(method: FunctionValue) -> bool:
