@@ -472,11 +472,11 @@ class EntryPoints:
         return self.interpreter.fresh("parameter")
 
 
-def _items(unknown_items: Iterable[Value], container: Key) -> Iterator[Value]:
+def _items(unknown_items: Iterable[Value], tuple_key: Key) -> Iterator[Value]:
     """The items of a parameter that is a tuple: each is told by its place, ``size[0]``."""
     for index, value in enumerate(unknown_items):
         if isinstance(value, Opaque) and value.link is None:
-            yield Opaque(Item(container, index), value.kind)
+            yield Opaque(Item(tuple_key, index), value.kind)
         else:
             yield value
 
