@@ -384,14 +384,6 @@ def has_words(dim: Dim) -> bool:
     )
 
 
-def is_number(dim: Dim) -> bool:
-    """Whether the size of a dim is one number of the code: ``self.n_head``."""
-    if not isinstance(dim.size, Expression) or len(dim.size.terms) != 1:
-        return False
-    [(monomial, number)] = dim.size.terms
-    return number == 1 and len(monomial) == 1 and naming.is_number(str(monomial[0]))
-
-
 def _word_of_size(dim: Dim) -> str | None:
     """The variable or letter whose size a dim has, as a whole."""
     name = _symbol_of_size(dim)

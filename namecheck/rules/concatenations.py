@@ -21,7 +21,7 @@ from namecheck.core.dims import (
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, words
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
-from namecheck.rules.broadcasting import are_swapped, broadcast, has_words, is_number, unify
+from namecheck.rules.broadcasting import are_swapped, broadcast, has_words, unify
 from namecheck.rules.dim_map import Made, same_shape, show_sizes
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import inserted
@@ -205,27 +205,20 @@ def _check_others(left: Dims, right: Dims, place: int, number: int) -> None:
 def _check_place(left: Dims, right: Dims, place: int) -> None:
     """Refuse to concatenate along a dim that both have, where another one is 1 against many.
 
-    A tensor with one item, or with a number of the constructor, is put before one with many along
-    that dim, which the author has given a word: the sizes may be equal, but then the word says
-    nothing. A number is told where no other dim differs.
+    A tensor with one item is put before one with many along that dim, which the author has given a
+    word: the size of that may be 1, but then the word says nothing.
     """
     if left[place].size != right[place].size or left[place].size in (UNKNOWN, 1):
         return
     pairs = list(zip(left.prefix, right.prefix, strict=True))
     mixed = [pair for pair in pairs if any(map(has_words, pair)) and 1 in (d.size for d in pair)]
-    if not mixed and has_words(left[place]):
-        mixed = [pair for pair in pairs if any(map(has_words, pair)) and any(map(is_number, pair))]
-        unequal = [one for one, other in pairs if agree(one.size, other.size) is not Answer.YES]
-        mixed = mixed if len(unequal) == 1 else []
     if not mixed:
         return
     position, many = pairs.index(mixed[0]), next(filter(has_words, mixed[0]))
-    few = next(dim.size for dim in mixed[0] if dim is not many)
     raise Contradiction(
         "NC201",
-        f"Tensors are concatenated along dimension {place}, but one has the size {few} at "
-        f"dimension {position}, and the other one {many.size}: it is right only if {many.size} = "
-        f"{few}.",
+        f"Tensors are concatenated along dimension {place}, but one has the size 1 at dimension "
+        f"{position}, and the other one {many.size}: it is right only if {many.size} = 1.",
         names=words([many.name]),
         help=f"Concatenate along dimension {position}.",
     )
