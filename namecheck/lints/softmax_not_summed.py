@@ -60,6 +60,8 @@ from namecheck.lints.shared.subscripts import SUBSCRIPTS
 CODE: Final = "NC601"
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes")
+_SCORES: Final = "scores"
+_OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
 _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
@@ -103,6 +105,8 @@ class Lint(Listener):
         elif applied.flow == "reduces":
             self._check_product(applied)
             self._excuse(applied)
+        scores = _SCORES if _are_scores(applied) else None
+        result = following.tagged(result, _SCORES, scores)
         return following.tagged(result, CODE, _weights_of_result(applied))
 
     def findings(self, source: Source) -> Iterable[Finding]:
@@ -142,7 +146,8 @@ class Lint(Listener):
     ) -> None:
         """Check a matrix product, which sums the last dim of its left factor."""
         is_product = applied.operator in _PRODUCTS and tensor_operand.position == 0
-        if is_product and weights.from_end != -1:
+        vectors = any(operand.dims.rank in (1, 2) for operand in applied.operands)
+        if is_product and not vectors and weights.from_end != -1:
             self._doubt(applied, weights, "the last dim")
 
     def _check_product(self, applied: Applied) -> None:
@@ -221,10 +226,22 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     return weights if flow == "scales" or following.keeps_dims(applied) else None
 
 
+def _are_scores(applied: Applied) -> bool:
+    """Whether a result is a product, perhaps scaled or masked: the scores of an attention."""
+    if applied.operator in _PRODUCTS:
+        return True
+    return applied.flow in _OF_SCORES and any(
+        following.tag(operand.value, _SCORES, applied.store) is not None
+        for operand in applied.operands
+    )
+
+
 def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights | None:
-    """The tag of weights whose dim has no known name: it is followed by its place."""
+    """The tag of attention weights whose dim has no known name: it is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
+    if following.tag(applied.operands[0].value, _SCORES, applied.store) is None:
+        return None  # the columns of a matrix may add up to 1 on purpose
     from_end = argument if argument < 0 else argument - len(dims.prefix)
     place = applied.place(f"normalised over dim {from_end} here")
     return Weights(UNKNOWN, place, from_end == -1, from_end=from_end) if from_end < 0 else None

@@ -7,9 +7,10 @@ functions of the program, and of functions and layers of `torch.nn`.
 
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
 (`x1` and `x2`, `left` and `right`, `row` and `col`), single letters, a function that only makes
-this call, or whose name says so (`inverse`, `swap`), a function that makes the call in the other
-order as well, or assigns the variables to each other, and constructors (a decoder's layer has its
-encoder's sizes the other way round).
+this call, or whose name says so (`inverse`, `swap`), a function that passes the two in the other
+order as well, to another layer perhaps, or assigns them to each other, a tensor that is passed
+twice (`attention(keys, queries, queries)`), losses that are symmetric, and constructors: a
+decoder's layer has its encoder's sizes the other way round.
 
 Bad:
 
@@ -64,6 +65,13 @@ _LAYERS: Final = "nn."
 _TENSORS: Final = (TensorValue, Opaque, Union)
 # How many calls and assignments of one scope are compared with a call.
 _MOST: Final = 256
+_VARIABLES: Final = (ast.Name, ast.Attribute)
+# Functions and layers of `torch.nn` to which the order of two tensors means nothing.
+_SYMMETRIC: Final = (
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cosine_similarity",
+    "pairwise_distance", "cosine_embedding_loss", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss",
+    "CosineSimilarity", "PairwiseDistance", "CosineEmbeddingLoss",
+)  # fmt: skip
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Words of a variable that do not say which tensor it is.
 _GENERIC: Final = (
@@ -81,7 +89,8 @@ _PAIRS: Final = tuple(
         "first second", "start end", "begin end", "lower upper", "low high", "old new",
         "self other", "send recv", "send receive", "sent received", "input output", "in out",
         "inputs outputs", "from to", "up down", "previous next", "prev next", "parent child",
-        "forward backward", "positive negative", "pos neg",
+        "forward backward", "positive negative", "pos neg", "anchor positive", "cos sin",
+        "real imag", "width height", "noise clean",
     )
 )  # fmt: skip
 _EXCHANGES: Final = (
@@ -106,6 +115,7 @@ class Lint(Listener):
         function, call_node = entered.function.node, entered.call_node
         bound = len(entered.args) - len(call_node.args)
         if isinstance(function, ast.Lambda) or function.name == "__init__" or bound not in (0, 1):
+            self._doubts.excuse(call_node)
             return
         parameter_words = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         parameter_words, values = parameter_words[bound:], entered.args[bound:]
@@ -121,6 +131,8 @@ class Lint(Listener):
         """Compare the arguments of a function or layer of `torch.nn`."""
         call_node = applied.node
         if not applied.operator.startswith(_LAYERS) or not isinstance(call_node, ast.Call):
+            return result
+        if applied.operator.rpartition(".")[2] in _SYMMETRIC:
             return result
         row = operators.row_of(applied.operator)
         if row is None or applied.silent or len(applied.inputs) < len(call_node.args):
@@ -147,7 +159,7 @@ class Lint(Listener):
 
 
 def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
-    """The calls of variables that hold what other code made or chose of a function.
+    """The calls of variables that hold what a look-up gave, with a function as its default.
 
     ``attend = registry.get(kind, eager)``, then ``attend(query, key)`` as ``def eager`` takes them.
     """
@@ -160,7 +172,9 @@ def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         value = each.value if isinstance(each, (ast.Assign, ast.AnnAssign)) else None
         if not isinstance(value, ast.Call):
             continue
-        handed = [functions[word] for word in map(_variable, value.args) if word in functions]
+        is_looked_up = isinstance(value.func, ast.Attribute) and value.func.attr.startswith("get")
+        words = [_variable(argument) for argument in value.args[1:]] if is_looked_up else []
+        handed = [functions[word] for word in words if word in functions]
         for word in _targets(each):
             known = chosen.setdefault(word, handed[0] if len(handed) == 1 else None)
             if handed[:1] != [known]:
@@ -226,6 +240,8 @@ def _is_meant(
 ) -> bool:
     """Whether the code around a call says that its arguments are exchanged on purpose."""
     names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
+    if "__init__" in names or _is_passed_twice(call_node, exchanged):
+        return True
     if any(word in name.lower() for word in _EXCHANGES for name in names):
         return True
     if isinstance(around, _DEFINITIONS) and _only(around) is call_node:
@@ -253,13 +269,27 @@ def _only(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None
     return None
 
 
+def _is_passed_twice(call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
+    """Whether one of two arguments is passed again: ``attention(keys, queries, queries)``."""
+    every = [ast.dump(each) for each in call_node.args]
+    every += [ast.dump(each.value) for each in call_node.keywords]
+    return any(every.count(every[at]) > 1 for at in exchanged)
+
+
 def _is_converse(one_call: ast.Call, call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
-    """Whether a call is another one with two of its arguments in the other order."""
-    first, second = exchanged
-    if len(one_call.args) <= second or ast.dump(one_call.func) != ast.dump(call_node.func):
+    """Whether a call with as many arguments has two of them in the other order.
+
+    It may be of another function: of the layer for the other direction.
+    """
+    if len(one_call.args) + len(one_call.keywords) != len(call_node.args) + len(call_node.keywords):
         return False
-    crossed = zip((first, second), (second, first), strict=True)
-    return all(ast.dump(one_call.args[a]) == ast.dump(call_node.args[b]) for a, b in crossed)
+    first, second = (_variable(call_node.args[at]) for at in exchanged)
+    passed = [*one_call.args, *(each.value for each in one_call.keywords)]
+    words = [
+        [_variable(node) for node in nodes(each) if isinstance(node, _VARIABLES)] for each in passed
+    ]
+    order = [word for each in words for word in dict.fromkeys(each) if word in (first, second)]
+    return order[:2] == [second, first]
 
 
 def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:

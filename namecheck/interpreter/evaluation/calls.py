@@ -9,6 +9,7 @@ from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import (
     class_lookup,
     device_values,
@@ -96,10 +97,21 @@ def _handed_to(function: FunctionValue, call: Call) -> FunctionValue:
     """The method `forward` that a `__call__` hands all of its arguments to; any other function."""
     spec, receiver = function.node.args, call.argument(0)
     hands_on = function.name == "__call__" and spec.vararg is not None and len(spec.args) == 1
-    if not hands_on or not isinstance(receiver, Instance):
+    if not hands_on or not isinstance(receiver, Instance) or not _only_stars(function):
         return function
     forward = class_lookup.method(receiver, "forward", call.store)
     return forward if isinstance(forward, FunctionValue) else function
+
+
+def _only_stars(function: FunctionValue) -> bool:
+    """Whether a function uses its ``*args`` as they are, in stars alone."""
+    vararg = function.node.args.vararg
+    every = nodes(function.node)
+    starred = [each.value for each in every if isinstance(each, ast.Starred)]
+    uses = [
+        each for each in every if isinstance(each, ast.Name) and vararg and each.id == vararg.arg
+    ]
+    return all(any(use is one for one in starred) for use in uses)
 
 
 class Calls:

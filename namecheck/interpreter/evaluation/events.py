@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Place
+from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
@@ -22,7 +23,10 @@ from namecheck.interpreter.evaluation.findings import place_of
 
 
 class TensorOperand(NamedTuple):
-    """A tensor among the positional arguments of a call, with its number among these tensors."""
+    """A tensor among the positional arguments of a call, with its number among the tensors.
+
+    Arguments of which nothing is known count as tensors.
+    """
 
     position: int
     value: TensorValue
@@ -150,7 +154,9 @@ class Listeners:
 def tensor_operands(args: Sequence[Value], inputs: Sequence[Any]) -> tuple[TensorOperand, ...]:
     """The tensors among the positional arguments, which are lowered to `inputs`."""
     collected: list[TensorOperand] = []
+    position = 0
     for value, lowered in zip(args, inputs, strict=True):
         if isinstance(lowered, Tensor) and isinstance(value, TensorValue):
-            collected.append(TensorOperand(len(collected), value, lowered.dims))
+            collected.append(TensorOperand(position, value, lowered.dims))
+        position += isinstance(lowered, Tensor) or lowered is UNKNOWN
     return tuple(collected)
