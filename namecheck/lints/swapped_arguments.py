@@ -47,14 +47,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
 from namecheck import operators
 from namecheck.core.findings import Facts, Finding, OperandFacts, Place
 from namecheck.core.syntax import Source
-from namecheck.core.trees import nodes
+from namecheck.core.trees import children, nodes
 from namecheck.interpreter.domain.values import Opaque, TensorValue, Union, Value
 from namecheck.interpreter.evaluation.events import Applied, Entered, Listener
 from namecheck.lints.shared.doubts import Doubts
@@ -140,9 +140,8 @@ class Lint(Listener):
         for signature in row.signatures:
             parameter_words = [each.name for each in signature]
             exchanged = _crossed(call_node, parameter_words)
-            if exchanged is not None and not _is_meant(
-                call_node, exchanged, "", applied.source.tree
-            ):
+            around = _scopes(applied.source.tree).get(call_node, applied.source.tree)
+            if exchanged is not None and not _is_meant(call_node, exchanged, "", around):
                 self._doubts.add(
                     call_node, _finding(applied.source, call_node, exchanged, parameter_words)
                 )
@@ -153,7 +152,8 @@ class Lint(Listener):
         for call_node, callee in _of_chosen(source):
             parameter_words = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
             exchanged = _crossed(call_node, parameter_words)
-            if exchanged and not _is_meant(call_node, exchanged, callee.name, source.tree):
+            around = _scopes(source.tree).get(call_node, source.tree)
+            if exchanged and not _is_meant(call_node, exchanged, callee.name, around):
                 self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
         return self._doubts.findings()
 
@@ -251,6 +251,19 @@ def _is_meant(
     return any(_is_converse(each, call_node, exchanged) for each in calls) or any(
         _exchanges(each, words) for each in assignments
     )
+
+
+@lru_cache(maxsize=8)
+def _scopes(tree: ast.Module) -> Mapping[ast.AST, ast.AST]:
+    """The function around each call of a file that stands in one."""
+    scopes: dict[ast.AST, ast.AST] = {}
+    inside: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
+    for node, scope in inside:  # it grows meanwhile
+        if isinstance(node, ast.Call) and scope is not tree:
+            scopes[node] = scope
+        own = node if isinstance(node, _DEFINITIONS) else scope
+        inside += ((child, own) for child in children(node))
+    return scopes
 
 
 @lru_cache(maxsize=8)
