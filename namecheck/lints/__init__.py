@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Final
 
+from namecheck.core import regular_files
 from namecheck.core.discovery import modules_in
 from namecheck.interpreter.evaluation.events import Listener
 
@@ -58,10 +59,11 @@ def discover(
 def _request(folders: Iterable[str], name: str) -> str:
     """The word on whose request a lint listens, by its text; "" where there is none."""
     for folder in folders:
-        with suppress(OSError), open(os.path.join(folder, f"{name}.py"), encoding="utf-8") as file:
-            written = re.search(_ON_REQUEST, file.read())
-            return "" if written is None else written[1]
+        with suppress(OSError):
+            text = regular_files.of_package(os.path.join(folder, f"{name}.py"))
+            written = re.search(_ON_REQUEST, text.replace(b"\r", b""))
+            return "" if written is None else written[1].decode()
     return ""
 
 
-_ON_REQUEST: Final = r'(?m)^    on_request: ClassVar\[str\] = "(\w*)"$'
+_ON_REQUEST: Final = rb'(?m)^    on_request: ClassVar\[str\] = "(\w*)"$'

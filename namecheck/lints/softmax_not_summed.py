@@ -154,7 +154,7 @@ class Lint(Listener):
         """Check a sum of weights that were multiplied with values, as in a contraction."""
         for operand in applied.operands:
             weights = _weights(operand, applied.store)
-            if weights is None or weights.shared is None or weights.from_end:
+            if weights is None or weights.shared is None:
                 continue
             name = following.name_at(operand.dims, following.dim_argument(applied))
             if word(name) in weights.shared and following.is_other(name, weights.name):

@@ -117,15 +117,15 @@ class Lint(Listener):
         if isinstance(function, ast.Lambda) or function.name == "__init__" or bound not in (0, 1):
             self._doubts.excuse(call_node)
             return
-        parameter_words = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-        parameter_words, values = parameter_words[bound:], entered.args[bound:]
+        parameter_words = _parameters(function)[bound:]
         exchanged = None if function is entered.around else _crossed(call_node, parameter_words)
         if exchanged is None or _is_meant(call_node, exchanged, function.name, entered.around):
             self._doubts.excuse(call_node)
-        elif not entered.silent and any(isinstance(values[at], _TENSORS) for at in exchanged):
-            self._doubts.add(
-                call_node, _finding(entered.source, call_node, exchanged, parameter_words)
-            )
+            return
+        values = [entered.args[bound + at] for at in exchanged]
+        if not entered.silent and any(isinstance(value, _TENSORS) for value in values):
+            finding = _finding(entered.source, call_node, exchanged, parameter_words)
+            self._doubts.add(call_node, finding)
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """Compare the arguments of a function or layer of `torch.nn`."""
@@ -138,24 +138,30 @@ class Lint(Listener):
         if row is None or applied.silent or len(applied.inputs) < len(call_node.args):
             return result  # the inputs of a layer begin with those of its constructor
         for signature in row.signatures:
-            parameter_words = [each.name for each in signature]
-            exchanged = _crossed(call_node, parameter_words)
-            around = _scopes(applied.source.tree).get(call_node, applied.source.tree)
-            if exchanged is not None and not _is_meant(call_node, exchanged, "", around):
-                self._doubts.add(
-                    call_node, _finding(applied.source, call_node, exchanged, parameter_words)
-                )
+            self._compare(applied.source, call_node, [each.name for each in signature], "")
         return result
 
     def findings(self, source: Source) -> Iterable[Finding]:
         """The calls of which no callee takes the arguments in their order."""
         for call_node, callee in _of_chosen(source):
-            parameter_words = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
-            exchanged = _crossed(call_node, parameter_words)
-            around = _scopes(source.tree).get(call_node, source.tree)
-            if exchanged and not _is_meant(call_node, exchanged, callee.name, around):
-                self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
+            self._compare(source, call_node, _parameters(callee), callee.name)
         return self._doubts.findings()
+
+    def _compare(
+        self, source: Source, call_node: ast.Call, parameter_words: Sequence[str], own_name: str
+    ) -> None:
+        """Compare the arguments of a call in a file with the parameters of its callee."""
+        exchanged = _crossed(call_node, parameter_words)
+        if exchanged is None:
+            return
+        around = _scopes(source.tree).get(call_node, source.tree)
+        if not _is_meant(call_node, exchanged, own_name, around):
+            self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
+
+
+def _parameters(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """The words of the parameters that arguments are bound to by their positions."""
+    return [each.arg for each in (*definition.args.posonlyargs, *definition.args.args)]
 
 
 def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:

@@ -17,7 +17,6 @@ ALLOWED: Final = {
     "namecheck/cli/failures.py": "opens the null device",
     "namecheck/runtime/gate/compiler.py": "writes what the compiler reads, in the user's cache",
     "namecheck/core/findings.py": "reads the codes of namecheck itself",
-    "namecheck/lints/__init__.py": "reads the lints of namecheck itself",
     "namecheck/operators/shipped.py": "reads the table of namecheck itself",
     "namecheck/rules/registry.py": "reads the rules of namecheck itself",
     "namecheck/version.py": "reads the table of namecheck itself",

@@ -107,11 +107,10 @@ def _only_stars(function: FunctionValue) -> bool:
     """Whether a function uses its ``*args`` as they are, in stars alone."""
     vararg = function.node.args.vararg
     every = nodes(function.node)
-    starred = [each.value for each in every if isinstance(each, ast.Starred)]
-    uses = [
-        each for each in every if isinstance(each, ast.Name) and vararg and each.id == vararg.arg
-    ]
-    return all(any(use is one for one in starred) for use in uses)
+    starred = {each.value for each in every if isinstance(each, ast.Starred)}
+    word = vararg.arg if vararg is not None else ""
+    uses = (each for each in every if isinstance(each, ast.Name) and each.id == word)
+    return all(use in starred for use in uses)
 
 
 class Calls:
