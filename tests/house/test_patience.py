@@ -13,30 +13,46 @@ import pytest
 
 from tests import patience
 
-SLOW: Final = """
+# Gets on by some ticks of the clock of processor time in each step, on machines of any speed.
+WORKS: Final = """
 import time
-for _ in range(8):
-    time.sleep(0.15)
-    sum(range(300_000))
+def step():
+    time.sleep(0.1)
+    worked = time.process_time() + 0.03
+    while time.process_time() < worked:
+        pass
+"""
+SLOW: Final = (
+    WORKS
+    + """
+for _ in range(12):
+    step()
 print("y")
 """
+)
+SERVES: Final = (
+    WORKS
+    + """
+while True:
+    step()
+"""
+)
 
 
 def test_a_slow_process_is_waited_for() -> None:
     """It takes longer than the limit, as on a busy machine, and always gets on."""
-    finished = patience.run([sys.executable, "-c", SLOW], 0.5, text=True)
+    finished = patience.run([sys.executable, "-c", SLOW], 1, text=True)
     assert (finished.returncode, finished.stdout) == (0, "y\n")
 
 
 def test_a_client_is_waited_for_while_its_server_works() -> None:
     """As mypy's daemon does, which is no child of its client."""
-    works = "import time\nwhile True:\n    time.sleep(0.1)\n    sum(range(600_000))"
-    with subprocess.Popen([sys.executable, "-c", works]) as server:
+    with pytest.raises(subprocess.TimeoutExpired):
+        patience.run([sys.executable, "-c", "import time; time.sleep(60)"], 0.4)
+    with subprocess.Popen([sys.executable, "-c", SERVES]) as server:
         client = [sys.executable, "-c", "import time; time.sleep(1.2)"]
-        with pytest.raises(subprocess.TimeoutExpired):
-            patience.run(client, 0.4)
         try:
-            assert patience.run(client, 0.4, servers=lambda: [server.pid]).returncode == 0
+            assert patience.run(client, 1, servers=lambda: [server.pid]).returncode == 0
         finally:
             server.kill()
 
