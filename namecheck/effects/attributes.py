@@ -29,7 +29,7 @@ class Effects:
 
     `parameters` are those that the columns mention; the dtype is unknown where the call is
     `irregular`. `refuses_overlap` is whether no two elements of the tensor that is written to may
-    share memory.
+    share memory, `copied` the parameter that it may share them with.
     """
 
     dtype: DtypeEffect
@@ -38,6 +38,7 @@ class Effects:
     layout: LayoutEffect
     irregular: Condition | None
     refuses_overlap: bool
+    copied: str | None
     parameters: tuple[str, ...]
 
 
@@ -56,7 +57,7 @@ def attributed(
     if defaults is None:
         return answer
     if target is not None and effects.refuses_overlap:
-        overlap.check(answer, target)
+        overlap.check(answer, target, arguments.get(effects.copied or ""))
     call_operands = operands.walk(arguments, effects.parameters)
     return _made(
         answer,

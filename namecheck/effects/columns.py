@@ -126,7 +126,8 @@ def read(columns: Row, place: int, overload: Overload) -> Effects:
         of_memory,
         of_layout,
         read_condition(columns.irregular) if columns.irregular else None,
-        not columns.overlaps and traits.overlaps == "refused",
+        columns.overlaps != "taken" and traits.overlaps == "refused",
+        overlap.copied(columns.overlaps),
         tuple(sorted(parameters)),
     )
 

@@ -67,7 +67,8 @@ class Operator:
     - `layout`: the layout of the result.
     - `refuses`: the layouts that the first tensor must not have, perhaps on a condition, with
       torch's errors.
-    - `overlaps`: "taken" where torch writes to tensors whose elements share memory.
+    - `overlaps`: "taken" where torch writes to tensors whose elements share memory;
+      "copies(parameter)" where it does so if it copies these elements to themselves.
     - `holds`: the sizes of the tensors of a layer, by their names.
 
     Columns for other parts of namecheck:

@@ -10,7 +10,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
-from namecheck.rules.dim_map import first, joined, without_right
+from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.products import bilinear
 from namecheck.rules.registry import rule
 
@@ -83,7 +83,7 @@ def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: in
             error="ValueError",
             help="The channels are the second dim, after the batch.",
         )
-    channels = first(input.dims, 2).prefix[1]
+    channels = _channels(input.dims)
     what = "the second dim and the layer's channels"
     check_one("batch_norm", what, channels, new_dim(num_features), by_label=False)
     return input.dims
@@ -98,12 +98,17 @@ def normalizes_by_vectors(
     bias: Tensor | None = None,
 ) -> Dims:
     """The input's names; dim 1 must have the size of every vector argument (F.batch_norm)."""
-    channels = first(input.dims, 2).prefix[1] if input.dims.min_rank > 1 else ANY_DIM
+    channels = _channels(input.dims)
     what = "the second dim and the channels that it is normalised by"
     for vector in (running_mean, running_var, weight, bias):
         if vector is not None and vector.dims.rank == 1:
             check_one("batch_norm", what, channels, vector.dims[0], by_label=False)
     return input.dims
+
+
+def _channels(dims: Dims) -> Dim:
+    """The dim of channels, which torch does not look at where there are no elements."""
+    return ANY_DIM if 0 in dims.sizes else dims[1]
 
 
 @rule(memory="first")
