@@ -100,6 +100,8 @@ class Expressions:
             if result.key.size > limits.LARGEST_KEY:
                 result = limits.shortened(result, store)
             result = store.fact(ConstantOf, result.key, result)
+            if isinstance(result, Opaque) and narrowing.is_tensor(result, store):
+                result = self.interpreter.torch.promote(result, store)
         elif result.__class__ in limits.COMPOUND and limits.is_bulky(result, store):
             result = self.interpreter.fresh("nested")
         if isinstance(result, (Opaque, Union)):

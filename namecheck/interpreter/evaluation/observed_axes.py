@@ -47,6 +47,14 @@ _TENSOR_METHODS: Final = frozenset(
         "unsqueeze", "view", "view_as",
     }
 )  # fmt: skip
+# Methods that arrays have as well, and nothing else that a file without arrays is likely to use.
+_ARRAY_METHODS: Final = frozenset(
+    {
+        "baddbmm", "chunk", "clamp", "cumsum", "logsumexp", "masked_select", "movedim", "narrow",
+        "repeat_interleave", "reshape", "squeeze", "swapaxes", "transpose", "tril", "triu",
+        "unflatten", "view",
+    }
+)  # fmt: skip
 _FUNCTIONS: Final = frozenset({"torch", "F", "nn", "functional", "einops", "rearrange"})
 _FOREIGN: Final = frozenset({"np", "numpy", "cv2", "Image", "jnp", "jax", "tf", "pd", "plt", "sk"})
 # The most dims that a tensor is taken to have.
@@ -348,9 +356,9 @@ _SHORT: Final = {
 
 def is_of_tensors(interpreter: Interpreter, method: str, frame: Frame) -> bool:
     """Whether a method that is read in a file can only be one of a tensor."""
-    if method not in _TENSOR_METHODS:
-        return False
-    return method != "view" or not _has_arrays(interpreter, frame)
+    if method in _ARRAY_METHODS:
+        return not _has_arrays(interpreter, frame)
+    return method in _TENSOR_METHODS
 
 
 def _has_arrays(interpreter: Interpreter, frame: Frame) -> bool:
