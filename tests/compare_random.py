@@ -42,6 +42,7 @@ from namecheck.compare.join import Fault, Joined, Verdict
 from namecheck.core import syntax
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.core.semantics import Semantics
+from namecheck.core.syntax import Position
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Inferences
 from namecheck.runtime import runtime
@@ -162,9 +163,9 @@ def compared_program(
     choices = tuple(itertools.product((False, True), repeat=grown.flags))
     sides, passed = joined(choices)
     findings = _findings(source, inferences) if passed and not grown.spoilt else ()
-    empty = {source.at(one.position) for one in sides if _is_of_no_elements(one)}
+    empty = {source.at(one.position) for one in of_no_elements(source, sides)}
     if empty:
-        decisive = [each for each in choices if not any(map(_is_of_no_elements, joined([each])[0]))]
+        decisive = [each for each in choices if not of_no_elements(source, joined([each])[0])]
         sides, _ = joined(decisive)
     unfounded = tuple(
         each for each in findings if _is_reached(each, lines) and each.span not in empty
@@ -177,10 +178,45 @@ def compared_program(
     return Compared(name, source, sides, unfounded, undecided)
 
 
-def _is_of_no_elements(one: Joined) -> bool:
-    """Whether a refused dtype was accepted for a tensor without elements."""
-    is_refused = one.fault not in (None, Fault.MISSED) and "NC3" in one.static
-    return is_refused and any("=0" in shown for shown in one.observed)
+def of_no_elements(source: syntax.Source, sides: Sequence[Joined]) -> list[Joined]:
+    """The expressions whose refused dtype was accepted for a tensor without elements.
+
+    A result with a size of 0 is of such a tensor, and so is what reads a variable that has one.
+    """
+    empty = {one.position for one in sides if _has_no_elements(one)}
+    refused = [one for one in sides if _may_be_unfounded(one) and "NC3" in one.static]
+    if not refused or not empty:
+        return []
+    tree = ast.parse(source.text)
+    names = {
+        name.id
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+        and (node.value is not None and _position(node.value) in empty)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    }
+    readers = {
+        _position(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr)
+        and any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+    }
+    return [one for one in refused if one.position in empty | readers]
+
+
+def _may_be_unfounded(one: Joined) -> bool:
+    is_wrong = one.fault not in (None, Fault.MISSED)
+    return is_wrong or one.verdict is Verdict.UNSETTLED
+
+
+def _has_no_elements(one: Joined) -> bool:
+    return any("=0" in shown for shown in one.observed)
+
+
+def _position(node: ast.expr) -> Position:
+    return Position(node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
 
 
 def of_taken_branches(text: str, choices: Sequence[Choice]) -> str:

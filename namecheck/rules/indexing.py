@@ -190,7 +190,10 @@ def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
     front = sum(needed[: gaps[0]]) if gaps else sum(needed)
     back = sum(needed) - front
     middle = dim_map.without_left(dim_map.without_right(dims, back), front)
-    if len(gaps) > 1 and middle.rank and any(needed[gaps[1] :]):
+    beyond = [item for item in items[gaps[1] :] if _needed(item)] if len(gaps) > 1 else []
+    if middle.rank and beyond:
+        if isinstance(beyond[0], slice):
+            return _Taken([OPEN])  # torch cuts no dim there, and may read any size
         raise _out_of_bounds(0, gaps[1] + 1, 0)
     supply = iter([*dim_map.first(dims, front).prefix, *dim_map.last(dims, back).prefix])
     result = _Taken()

@@ -7,6 +7,8 @@ import os
 import random
 from collections import Counter
 
+import pytest
+
 from namecheck.compare.join import Verdict
 from namecheck.core.semantics import Semantics
 from namecheck.interpreter.workspace.analysis import Inferences
@@ -65,15 +67,16 @@ def test_a_handler_that_no_run_enters_ends_the_program() -> None:
         assert "SystemExit" not in of_taken_branches(program.format("H"), [()])
 
 
-def test_a_run_whose_tensor_has_no_elements_is_left_out() -> None:
-    """The analysis ends on the path of `y`, as if it had elements (rw5100:4602)."""
+@pytest.mark.parametrize("call", ["softmax(y, dim=-1)", "linalg.cond(y)"])
+def test_a_run_whose_tensor_has_no_elements_is_left_out(call: str) -> None:
+    """The analysis ends on the path of `y`, as if it had elements (rw5100:4602, rw7100:3561)."""
     program = (
         "import os\n"
         "import torch\n"
         "FLAG_0 = os.environ.get('FLAG_0') == '1'\n"
         "x = torch.zeros(()) if FLAG_0 else torch.zeros(1)\n"
         "y = x.nonzero()\n"
-        "print(torch.softmax(y, dim=-1))\n"
+        f"print(torch.{call})\n"
     )
     with recording(Semantics.NAMECHECK) as recorded:
         one = compared_program("empty", Grown(program, 1, False), recorded, Inferences())

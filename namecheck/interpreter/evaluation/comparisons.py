@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins
@@ -25,13 +25,48 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import shape_tests
 
 _BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
+# Values that may be equal to others, and are no objects of their own.
+_VAGUE: Final = (Opaque, TupleValue)
 # How deep lists in lists are compared: a list may hold itself.
 _DEEPEST: Final = 8
+# How many pairs of items of a set are compared.
+_MOST_PAIRS: Final = 1_000
 
 
 def equal(left: Value, right: Value, store: Store) -> bool | None:
     """Whether two values are equal; None where that is unknown, as for lists very deep in lists."""
     return _Comparison(store).equal(left, right)
+
+
+def among(value: Value, items: Collection[Value], store: Store) -> bool | None:
+    """Whether a set of these items has a value; None where that is unknown."""
+    if value in items:
+        return True
+    others = items if isinstance(value, _VAGUE) else [i for i in items if isinstance(i, _VAGUE)]
+    if len(others) > _MOST_PAIRS:
+        return None
+    answers = {equal(value, other, store) for other in others if _can_be_compared(value, other)}
+    return True if True in answers else None if None in answers else False
+
+
+def _can_be_compared(value: Value, other: Value) -> bool:
+    """Whether it is not the identity of objects that decides."""
+    return isinstance(value, Opaque) or isinstance(other, Opaque) or type(value) is type(other)
+
+
+def distinct(items: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
+    """The items of a set; any number of one that stands for all where some may be equal."""
+    unique = tuple(dict.fromkeys(items))
+    vague = [item for item in unique if isinstance(item, _VAGUE)]
+    answers = {
+        equal(item, other, store)
+        for item in (vague if len(vague) * len(unique) <= _MOST_PAIRS else ())
+        for other in unique
+        if other is not item and _can_be_compared(item, other)
+    }
+    if len(vague) * len(unique) > _MOST_PAIRS or not answers <= {False}:
+        return Repeated(joins.either(unique, store))
+    return unique
 
 
 class _Comparison:

@@ -39,7 +39,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation import comparisons, narrowing, python_operators
 from namecheck.interpreter.evaluation.comprehensions import Comprehensions
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -467,7 +467,7 @@ class Expressions:
     def _set(self, set_node: ast.Set, store: Store, frame: Frame) -> Value:
         content = self._elements(set_node.elts, store, frame)
         if not isinstance(content, Repeated):
-            content = tuple(dict.fromkeys(content))
+            content = comparisons.distinct(content, store)
         return ListValue(self.interpreter.new_address(), content, "set")
 
     def _dict(self, dict_node: ast.Dict, store: Store, frame: Frame) -> Value:

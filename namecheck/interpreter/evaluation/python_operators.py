@@ -307,10 +307,13 @@ def _on_sets(name: str, values: list[Value], store: Store) -> Value:
     if isinstance(left, Repeated) or isinstance(right, Repeated):
         return ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")), "set")
     if name == "BitOr":
-        items = tuple(dict.fromkeys((*left, *right)))
-    else:
-        items = tuple(item for item in left if (item in right) is (name == "BitAnd"))
-    return ListValue(store.ledger.new(), items, "set")
+        content = comparisons.distinct((*left, *right), store)
+        return ListValue(store.ledger.new(), content, "set")
+    found = [comparisons.among(item, right, store) for item in left]
+    if None in found:
+        return ListValue(store.ledger.new(), Repeated(joins.either(left, store)), "set")
+    kept = tuple(item for item, has in zip(left, found, strict=True) if has is (name == "BitAnd"))
+    return ListValue(store.ledger.new(), kept, "set")
 
 
 def _merge_dicts(left_dict: DictValue, right_dict: DictValue, store: Store) -> Value:

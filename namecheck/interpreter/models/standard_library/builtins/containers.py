@@ -13,6 +13,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
+from namecheck.interpreter.evaluation import comparisons
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
@@ -35,7 +36,7 @@ def set_(interpreter: Interpreter, call: Call) -> ListValue:
         return ListValue(interpreter.new_address(), (), "set")
     content = primitives.items(interpreter, call.args[0], call, whole=True)
     if not isinstance(content, Repeated):
-        content = tuple(dict.fromkeys(content))
+        content = comparisons.distinct(content, call.store)
     return ListValue(interpreter.new_address(), content, "set")
 
 

@@ -110,10 +110,7 @@ def as_dict(interpreter: Interpreter, sequence: TupleValue, call: Call) -> Value
 @method(ListValue, "append", "add")
 def append(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
     """``items.append(value)``, ``names.add(value)``."""
-    content, added = joins.items(receiver, call.store), call.argument(0)
-    if receiver.kind == "set" and not isinstance(content, Repeated) and added in content:
-        return NONE
-    return _write(receiver, [content, (added,)], call)
+    return _write(receiver, [joins.items(receiver, call.store), (call.argument(0),)], call)
 
 
 @method(ListValue, "appendleft")
@@ -144,7 +141,7 @@ def insert(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
 
 
 def _write(receiver: ListValue, chained: Sequence[Content], call: Call) -> Value:
-    """Append contents to a list, one after the other."""
+    """Append contents to a list or set, one after the other."""
     joined: Content = ()
     for content in chained:
         if content == ():
@@ -156,6 +153,8 @@ def _write(receiver: ListValue, chained: Sequence[Content], call: Call) -> Value
             joined = both if isinstance(both, Repeated) else Repeated(both[0])
         else:
             joined = limits.chained((joined, content), call.store)
+    if receiver.kind == "set" and not isinstance(joined, Repeated):
+        joined = comparisons.distinct(joined, call.store)
     joins.write(receiver, call.store, joined)
     return NONE
 
