@@ -30,8 +30,8 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
     check_parameters(word.arguments, parameters)
 
 
-def _copies(word: Word) -> bool:
-    return word.name == "copies"
+def _copies(parsed: Word) -> bool:
+    return parsed.name == "copies"
 
 
 def copied(text: str) -> str | None:

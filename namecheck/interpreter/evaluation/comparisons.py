@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins
@@ -38,35 +38,36 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
     return _Comparison(store).equal(left, right)
 
 
-def among(value: Value, items: Collection[Value], store: Store) -> bool | None:
+def among(value: Value, members: Sequence[Value], store: Store) -> bool | None:
     """Whether a set of these items has a value; None where that is unknown."""
-    if value in items:
+    if value in members:
         return True
-    others = items if isinstance(value, _VAGUE) else [i for i in items if isinstance(i, _VAGUE)]
+    vague = isinstance(value, _VAGUE)
+    others = members if vague else [item for item in members if isinstance(item, _VAGUE)]
     if len(others) > _MOST_PAIRS:
         return None
-    answers = {equal(value, other, store) for other in others if _can_be_compared(value, other)}
+    answers = {equal(value, item, store) for item in others if _can_be_compared(value, item)}
     return True if True in answers else None if None in answers else False
 
 
-def _can_be_compared(value: Value, other: Value) -> bool:
+def _can_be_compared(left: Value, right: Value) -> bool:
     """Whether it is not the identity of objects that decides."""
-    return isinstance(value, Opaque) or isinstance(other, Opaque) or type(value) is type(other)
+    return isinstance(left, Opaque) or isinstance(right, Opaque) or type(left) is type(right)
 
 
-def distinct(items: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
+def distinct(members: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
     """The items of a set; any number of one that stands for all where some may be equal."""
-    unique = tuple(dict.fromkeys(items))
+    unique = tuple(dict.fromkeys(members))
     vague = [item for item in unique if isinstance(item, _VAGUE)]
-    answers = {
-        equal(item, other, store)
-        for item in (vague if len(vague) * len(unique) <= _MOST_PAIRS else ())
-        for other in unique
-        if other is not item and _can_be_compared(item, other)
-    }
-    if len(vague) * len(unique) > _MOST_PAIRS or not answers <= {False}:
-        return Repeated(joins.either(unique, store))
-    return unique
+    are_few = len(vague) * len(unique) <= _MOST_PAIRS
+    if are_few and all(
+        equal(item, one, store) is False
+        for item in vague
+        for one in unique
+        if one is not item and _can_be_compared(item, one)
+    ):
+        return unique
+    return Repeated(joins.either(unique, store))
 
 
 class _Comparison:
