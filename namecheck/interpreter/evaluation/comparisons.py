@@ -38,12 +38,12 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
     return _Comparison(store).equal(left, right)
 
 
-def among(value: Value, members: Sequence[Value], store: Store) -> bool | None:
+def among(value: Value, set_items: Sequence[Value], store: Store) -> bool | None:
     """Whether a set of these items has a value; None where that is unknown."""
-    if value in members:
+    if value in set_items:
         return True
     vague = isinstance(value, _VAGUE)
-    others = members if vague else [item for item in members if isinstance(item, _VAGUE)]
+    others = set_items if vague else [item for item in set_items if isinstance(item, _VAGUE)]
     if len(others) > _MOST_PAIRS:
         return None
     answers = {equal(value, item, store) for item in others if _can_be_compared(value, item)}
@@ -55,9 +55,9 @@ def _can_be_compared(left: Value, right: Value) -> bool:
     return isinstance(left, Opaque) or isinstance(right, Opaque) or type(left) is type(right)
 
 
-def distinct(members: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
+def distinct(set_items: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
     """The items of a set; any number of one that stands for all where some may be equal."""
-    unique = tuple(dict.fromkeys(members))
+    unique = tuple(dict.fromkeys(set_items))
     vague = [item for item in unique if isinstance(item, _VAGUE)]
     are_few = len(vague) * len(unique) <= _MOST_PAIRS
     if are_few and all(
