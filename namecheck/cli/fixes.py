@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from namecheck.cli.console import CLEAN, FOUND, Usage, complain, painter
 from namecheck.core.dataclasses import replace
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from namecheck.project.cache import Cache
     from namecheck.project.settings import Settings
     from namecheck.report.formats import Format
+
+
+# How many steps may be spent on fixes that are shown after others were tried to be applied.
+_LATER_BUDGET: Final = 300_000
 
 
 class CheckRun(NamedTuple):
@@ -120,10 +124,11 @@ def check_flags(arguments: argparse.Namespace, output_formats: Sequence[Format])
 
 
 class Shown(NamedTuple):
-    """The fixes that are shown with findings; `refusals` on request."""
+    """The fixes that are shown with findings; `refusals` on request, `untried` cost too much."""
 
     fixes: Mapping[Finding, Fix] = MappingProxyType({})
     refusals: Mapping[Finding, Sequence[Refusal]] | None = None
+    untried: Collection[Finding] = ()
 
 
 def shown(run: CheckRun, budget: int) -> Shown:
@@ -138,11 +143,13 @@ def shown(run: CheckRun, budget: int) -> Shown:
     from namecheck.fixing import offers
     from namecheck.report.wording import counted
 
+    if run.summary:  # fixes were tried already
+        budget = min(budget, _LATER_BUDGET)
     offer = offers.offer(run.entries, run.result.findings, budget, run.overlay, run.cache)
     if offer.untried:
-        more = counted(offer.untried, "more finding")
-        complain(f"fixes were not tried for {more}; --diff tries all")
-    return Shown(offer.fixes)
+        more = counted(len(offer.untried), "more finding")
+        complain(f"fixes were not tried for {more}; --diff tries more")
+    return Shown(offer.fixes, None, offer.untried)
 
 
 def _explained(run: CheckRun) -> Shown:
@@ -150,7 +157,10 @@ def _explained(run: CheckRun) -> Shown:
     from namecheck.core.refusals import Reason, Refusal
     from namecheck.fixing import offers
 
-    fixes, refusals = offers.explain(run.entries, run.result.findings, run.overlay)
+    attempts = offers.explain(run.entries, run.result.findings, run.overlay, run.result.costs)
+    fixes = {one: attempt.fix for one, attempt in attempts.items() if attempt.fix is not None}
+    untried = frozenset(one for one, attempt in attempts.items() if attempt.given_up)
+    complain_of_untried(len(untried))
     undone = {
         finding: Refusal(fix, Reason.BRINGS, run.undone[finding.filename])
         for finding, fix in fixes.items()
@@ -159,10 +169,20 @@ def _explained(run: CheckRun) -> Shown:
     return Shown(
         {finding: fix for finding, fix in fixes.items() if finding not in undone},
         {
-            finding: (*tried, undone[finding]) if finding in undone else tried
-            for finding, tried in refusals.items()
+            one: (*attempt.refusals, undone[one]) if one in undone else attempt.refusals
+            for one, attempt in attempts.items()
         },
+        untried,
     )
+
+
+def complain_of_untried(count: int) -> None:
+    """Say for how many findings it would have taken too much to try their fixes."""
+    if count:
+        from namecheck.report.wording import counted
+
+        files = "to check their files again takes more steps than it may"
+        complain(f"fixes were not tried for {counted(count, 'finding')}: {files}")
 
 
 def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
@@ -177,7 +197,8 @@ def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
         unsafe=arguments.unsafe_fixes,
         ignores=arguments.add_ignore,
     )
-    mending = rounds.mend(run.entries, run.result.findings, wishes, run.overlay)
+    mending = rounds.mend(run.entries, run.result.findings, wishes, run.overlay, run.result.costs)
+    complain_of_untried(mending.untried)
     contents = {change.path: change.after.data for change in mending.changes}
     return replace(mending, left=run.new(mending.left, {**run.contents, **contents}))
 
@@ -214,7 +235,8 @@ def _explain_remaining(run: CheckRun, mending: Mending) -> None:
     )
     paint = painter(run.settings.color, sys.stderr)
     remaining = _explained(changed)
-    for text in full.texts(mending.left, reader(contents), paint, *remaining):
+    fixes, refusals = remaining.fixes, remaining.refusals
+    for text in full.texts(mending.left, reader(contents), paint, fixes, refusals):
         print(text, file=sys.stderr)
 
 

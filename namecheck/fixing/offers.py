@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Fix
-from namecheck.core.refusals import Refusal
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING, Reads
 from namecheck.project.records import digest_of
 
 if TYPE_CHECKING:
+    from namecheck.fixing.proposals import Attempt
     from namecheck.project.cache import Cache
 
 # How many steps may be spent on one finding before its fix is given up: some ten seconds.
 PATIENCE: Final = 4_000_000
+
+NO_STEPS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Offer:
     """The fixes that hold for the findings of a run; `untried` findings exceeded the budget."""
 
     fixes: Mapping[Finding, Fix]
-    untried: int
+    untried: frozenset[Finding]
 
 
 def offer(
@@ -46,25 +49,35 @@ def offer(
         records.save()
     fixes = [(finding, records.fix(finding)) for finding in findings]
     offered = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
-    return Offer(offered, sum(isinstance(fix, int) for _, fix in fixes))
+    return Offer(offered, frozenset(finding for finding, fix in fixes if isinstance(fix, int)))
 
 
 def explain(
-    entries: Sequence[Entry], findings: Sequence[Finding], overlay: Mapping[str, bytes] = NOTHING
-) -> tuple[dict[Finding, Fix], dict[Finding, tuple[Refusal, ...]]]:
-    """The fixes of all findings, and the refused fixes; none comes from a cache.
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    overlay: Mapping[str, bytes] = NOTHING,
+    costs: Mapping[str, int] = NO_STEPS,
+) -> dict[Finding, Attempt]:
+    """The results of trying the fixes of all findings; none comes from a cache.
 
-    `overlay` has contents of files, by location, in place of those on the disk.
+    `overlay` has contents of files, by location, in place of those on the disk; `costs` are the
+    steps that their checks took.
     """
     from namecheck.fixing.proposals import Proposals
-    from namecheck.fixing.trials import Trials, is_note
+    from namecheck.fixing.trials import LIMIT, Trials, is_note
 
-    trials = Trials(entries)
+    trials = Trials(entries, costs)
     trials.overlay.update(overlay)
     proposals = Proposals(trials, PATIENCE)
-    attempts = {one: proposals.attempt(one) for one in findings if not is_note(one)}
-    fixes = {one: attempt.fix for one, attempt in attempts.items() if attempt.fix is not None}
-    return fixes, {one: attempt.refusals for one, attempt in attempts.items()}
+    by_file: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if not is_note(finding):
+            by_file.setdefault(finding.filename, []).append(finding)
+    attempts: dict[Finding, Attempt] = {}
+    for filename, of_file in by_file.items():
+        with trials.limited(trials.location(filename) or filename, LIMIT):
+            attempts |= proposals.attempts(of_file)
+    return attempts
 
 
 class _Kept:

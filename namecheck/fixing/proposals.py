@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.file_replacement import CannotWrite
@@ -26,6 +26,8 @@ Stretch: TypeAlias = tuple[Point, Point]
 _KEPT: Final = 16
 # How many findings one fix may remove, each of which appears after the previous one is gone.
 _LINKS: Final = 4
+# So many steps are spent on trials of single findings of one file; the others are tried together.
+_ALONE: Final = 300_000
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,18 @@ class State:
 class Attempt:
     """The result of trying the fixes of a finding.
 
-    `fix` is the one that holds, `refusals` are the earlier ones that do not hold.
+    `fix` is the one that holds, `refusals` are the earlier ones that do not hold; it is `untried`
+    where not even the first check was worth it.
     """
 
     fix: Fix | None = None
     refusals: tuple[Refusal, ...] = ()
+    untried: bool = False
 
     @property
     def given_up(self) -> bool:
         """Whether the remaining fixes need too much checking."""
-        return any(refusal.reason is Reason.TOO_LONG for refusal in self.refusals)
+        return self.untried or any(each.reason is Reason.TOO_LONG for each in self.refusals)
 
 
 class _TooLong(Exception):
@@ -133,6 +137,32 @@ class Proposals:
         safe = all(fix.safe for fix in state.fixes)
         return Attempt(Fix(message, safe, difference(document, state.document)), refusals)
 
+    def attempts(self, findings: Sequence[Finding]) -> dict[Finding, Attempt]:
+        """Try the fixes of findings in one file: alone, and together where that costs too much."""
+        if not self._trials.may_begin:
+            return {one: Attempt(untried=one.code in fixers()) for one in findings}
+        attempts: dict[Finding, Attempt] = {}
+        begun = self._trials.spent
+        for finding in findings:
+            if self._trials.spent - begun > _ALONE:
+                break
+            attempts[finding] = self.attempt(finding)
+        remaining = [finding for finding in findings if finding not in attempts]
+        if len(remaining) > 1:
+            attempts |= self._together(remaining)
+        return {one: attempts.get(one) or self.attempt(one) for one in findings}
+
+    def _together(self, findings: Sequence[Finding]) -> dict[Finding, Attempt]:
+        """The results for those findings for which it is certain when they are tried together."""
+        from namecheck.fixing import groups  # few files have so many findings
+
+        location = self._trials.location(findings[0].filename)
+        document = None if location is None else self.document(location)
+        if location is None or document is None:
+            return {}
+        tried = groups.tried(self, self._trials, location, State(document), findings)
+        return {each.finding: Attempt(each.fix, tuple(each.refusals)) for each in tried}
+
     def after(self, location: str, mended: Sequence[Finding], fix: Fix) -> State | None:
         """The file after the fix of several findings; None where it does not hold."""
         document = self.document(location)
@@ -156,6 +186,13 @@ class Proposals:
         stretches, reads = self._known[key]
         self._trials.reads.join(reads)
         return stretches
+
+    def lost_stretches(self, before: Document, state: State) -> list[Stretch]:
+        """The places whose dims are known in a file, and no longer after fixes."""
+        stretches = self.known_stretches(state.document)
+        known = self.known_stretches(before)
+        self._trials.count_comparison(len(known))
+        return [one for one in sorted(known) if not _stays_known(one, state, stretches)]
 
     def _revealed(self, document: Document) -> frozenset[Stretch]:
         from namecheck.project.file_check import reveal  # with the interpreter
@@ -248,12 +285,13 @@ class _Trial:
     def _tried(self, state: State, fix: Fix, links: int) -> State | Refusal:
         """The file after a fix and after fixes of the findings that it uncovers, if all hold."""
         if self._trials.spent - self._begun > self._proposals.patience:
-            self.refusals.append(Refusal((*state.fixes, fix)[0], Reason.TOO_LONG))
-            raise _TooLong
+            self._give_up((*state.fixes, fix)[0])
+        before = self._proposals.findings(self._files)  # which tells what a check costs
+        if not self._trials.may_check:
+            self._give_up((*state.fixes, fix)[0])
         changed = state.after(fix)
         if isinstance(changed, Refusal):
             return changed
-        before = self._proposals.findings(self._files)
         after = self._trials.findings(self._files, {self._location: changed.document.data})
         shifts = {self._first.filename: changed.shifts}
         if stays(self._first, after, shifts):
@@ -274,7 +312,10 @@ class _Trial:
         before = self._proposals.document(self._location)
         if before is None or self._first.code in _OF_COMMENTS:
             return True
-        stretches = self._proposals.known_stretches(state.document)
-        return all(
-            _stays_known(one, state, stretches) for one in self._proposals.known_stretches(before)
-        )
+        if not self._trials.may_record:
+            self._give_up(state.fixes[0])
+        return not self._proposals.lost_stretches(before, state)
+
+    def _give_up(self, fix: Fix) -> NoReturn:
+        self.refusals.append(Refusal(fix, Reason.TOO_LONG))
+        raise _TooLong

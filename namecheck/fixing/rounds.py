@@ -16,13 +16,15 @@ from namecheck.editing.edits import Overlap, ordered
 from namecheck.fixing import ignores
 from namecheck.fixing.offers import PATIENCE
 from namecheck.fixing.proposals import Proposals, State
-from namecheck.fixing.trials import Shift, Trials, come, is_note
+from namecheck.fixing.trials import LIMIT, NO_COSTS, Shift, Trials, come, is_note
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING
 
 # How many rounds a file, and the whole run, may take.
 _ROUNDS: Final = 10
 _PASSES: Final = 3
+# How many steps may be spent to find the fixes of one file; the rest is for applying them.
+_FOUND: Final = LIMIT * 3 // 4
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Mending:
 
     `fixed` findings are gone, `left` are those that remain; unsafe fixes would remove `unsafe` of
     them. `ignored` are suppressed by new comments. `undone` has the files whose fixes together
-    would have caused findings, with these findings.
+    would have caused findings, with these findings. For `untried` findings it would have taken too
+    much to try their fixes.
     """
 
     changes: tuple[Change, ...]
@@ -50,6 +53,7 @@ class Mending:
     unsafe: int
     ignored: int
     undone: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+    untried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,14 @@ def mend(
     findings: Sequence[Finding],
     wishes: Wishes,
     overlay: Mapping[str, bytes] = NOTHING,
+    costs: Mapping[str, int] = NO_COSTS,
 ) -> Mending:
     """Fix the findings in these files; nothing is written.
 
-    `overlay` has contents of files, by location, in place of those on the disk.
+    `overlay` has contents of files, by location, in place of those on the disk; `costs` are the
+    steps that their checks took.
     """
-    return _Mender(entries, findings, wishes, overlay).mended()
+    return _Mender(entries, findings, wishes, overlay, costs).mended()
 
 
 @dataclass
@@ -89,8 +95,9 @@ class _Mender:
         findings: Sequence[Finding],
         wishes: Wishes,
         overlay: Mapping[str, bytes],
+        costs: Mapping[str, int],
     ) -> None:
-        self._trials = Trials(entries)
+        self._trials = Trials(entries, costs)
         self._trials.overlay.update(overlay)
         self._proposals = Proposals(self._trials, PATIENCE)
         self._wishes = wishes
@@ -98,6 +105,7 @@ class _Mender:
         self._changed: dict[str, _File] = {}
         self._undone: dict[str, tuple[Finding, ...]] = {}
         self._unsafe: dict[str, int] = {}
+        self._untried: dict[str, int] = {}
 
     def mended(self) -> Mending:
         """Go over all files until nothing changes."""
@@ -125,7 +133,8 @@ class _Mender:
         undone = {
             self._trials.entry(location).path: spoilt for location, spoilt in self._undone.items()
         }
-        return Mending(tuple(changes), fixed, unfixed, unsafe, ignored, undone)
+        untried = sum(self._untried.values())
+        return Mending(tuple(changes), fixed, unfixed, unsafe, ignored, undone, untried)
 
     # Fixes
 
@@ -134,7 +143,7 @@ class _Mender:
         changed = [
             location
             for location, of_file in self._by_file(findings)
-            if location not in self._undone and self._mend_file(location, of_file)
+            if location not in self._undone and self._mend_within_limit(location, of_file)
         ]
         return self._checked() if changed else None
 
@@ -145,6 +154,10 @@ class _Mender:
             if location is not None:
                 by_location.setdefault(location, []).append(finding)
         yield from by_location.items()
+
+    def _mend_within_limit(self, location: str, of_file: Sequence[Finding]) -> bool:
+        with self._trials.limited(location, LIMIT):
+            return self._mend_file(location, of_file)
 
     def _mend_file(self, location: str, of_file: Sequence[Finding]) -> bool:
         """Fix one file to a fixed point, judged from it and from the files that call it."""
@@ -157,15 +170,18 @@ class _Mender:
                 break
             self._take(location, state)
             changed = True
+            if not self._trials.may_begin:
+                break
             path = self._trials.entry(location).path
             of_file = [one for one in self._proposals.findings(around) if one.filename == path]
         return changed
 
     def _wanted(self, location: str, of_file: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
         """The fixes of the requested kinds; the others are only counted."""
-        fixes = [
-            (one, fix) for one in of_file if (fix := self._proposals.attempt(one).fix) is not None
-        ]
+        with self._trials.limited(location, _FOUND):
+            attempts = self._proposals.attempts(of_file)
+        fixes = [(one, each.fix) for one, each in attempts.items() if each.fix is not None]
+        self._untried[location] = sum(each.given_up for each in attempts.values())
         eligible = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
         self._unsafe[location] = len(fixes) - len(eligible)
         return eligible
@@ -185,7 +201,7 @@ class _Mender:
 
     def _together(self, location: str, chosen_fixes: Sequence[tuple[Finding, Fix]]) -> State | None:
         edits: list[Edit] = [edit for _, fix in chosen_fixes for edit in fix.edits]
-        if not edits:
+        if not edits or not self._trials.may_check:
             return None
         try:
             ordered(edits)

@@ -5,10 +5,13 @@ A change holds if the findings that it is for are gone and there is no new one. 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from contextlib import contextmanager
+from itertools import accumulate, islice
+from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 from namecheck import project
@@ -19,24 +22,62 @@ from namecheck.project import Entry
 from namecheck.project.files import ProjectFiles, Reads
 from namecheck.project.reach import depending
 
+NO_COSTS: Final[Mapping[str, int]] = MappingProxyType({})
+"""It is not known what checks have cost."""
+
 Work = TypeVar("Work")
-# What it costs to record and to compare the values of all expressions, in checks of the same file.
-_RECORDED: Final = 3
+# What it costs to record the values of all expressions, in checks of the same file.
+_RECORDED: Final = 1
+
+LIMIT: Final = 1_600_000
+"""How many steps may be spent on the fixes of one file, and no fix is tried after that."""
 
 
 class Trials:
     """Checks files of a run with their contents in `overlay`, or with changed contents.
 
     `spent` is the number of steps that the checks took, `reads` the files that were read for them.
+    The `costs` are steps that checks of single files took before, where that is known.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], costs: Mapping[str, int] = NO_COSTS) -> None:
+        self._costs = dict(costs)
+        self._end: float = math.inf
+        self._left: dict[tuple[str, int], int] = {}
         self._entries = {entry.location: entry for entry in entries}
         self._locations = {entry.path: entry.location for entry in entries}
         self.overlay: dict[str, bytes] = {}
         self.spent = self._last = 0
         self.reads = Reads()
         self._imported: tuple[frozenset[str], Reads] | None = None
+
+    @contextmanager
+    def limited(self, location: str, limit: int) -> Iterator[None]:
+        """Limit the steps that the trials in all such blocks of one file may take together."""
+        begun, outer, purse = self.spent, self._end, (location, limit)
+        self._end = min(begun + self._left.setdefault(purse, limit), outer)
+        self._last = self._costs.get(location, 0)
+        try:
+            yield
+        finally:
+            self._left[purse] -= self.spent - begun
+            self._costs[location] = self._last
+            self._end = outer
+
+    @property
+    def may_check(self) -> bool:
+        """Whether one more check of the same files does not exceed the limit."""
+        return self.spent + self._last <= self._end
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether checks of the same files before and after a fix do not exceed the limit."""
+        return self.spent + 2 * self._last <= self._end
+
+    @property
+    def may_record(self) -> bool:
+        """Whether an analysis that records the value of each expression does not exceed it."""
+        return self.spent + _RECORDED * self._last <= self._end
 
     def entry(self, location: str) -> Entry:
         """A requested file."""
@@ -104,6 +145,10 @@ class Trials:
         """Count an analysis of the files checked last that records the value of each expression."""
         self.spent += _RECORDED * self._last
 
+    def count_comparison(self, places: int) -> None:
+        """Count a comparison of what is known at so many places."""
+        self.spent += places
+
 
 def _resized(entry: Entry, overlay: Mapping[str, bytes]) -> Entry:
     data = overlay.get(entry.location)
@@ -133,6 +178,9 @@ class Shift:
             for edit in ordered(edits)
             for span in [edit.span]
         ]
+        self._lasts = [last for _, last, _ in self._edits]
+        grown = (length - (last - first) for first, last, length in self._edits)
+        self._grown = [0, *accumulate(grown)]
 
     def points(self, points: Iterable[Point]) -> frozenset[Point]:
         """The lines and columns to which these start positions may have moved."""
@@ -143,14 +191,17 @@ class Shift:
         )
 
     def _moved(self, offset: int) -> tuple[int, int]:
-        before = behind = offset
-        for first, last, length in self._edits:
+        place = bisect_left(self._lasts, offset)
+        before = behind = offset + self._grown[place]
+        for first, last, length in islice(self._edits, place, None):
+            if first >= offset and last != offset:
+                break
             grown = length - (last - first)
-            if first == last == offset:
+            if first == last:
                 behind += grown
-            elif last <= offset:
+            elif last == offset:
                 before, behind = before + grown, behind + grown
-            elif first < offset:
+            else:
                 before, behind = before - (offset - first), behind - (offset - first)
         return before, behind
 
@@ -181,6 +232,14 @@ def stays(finding: Finding, after: Iterable[Finding], shifts: Shifts) -> bool:
     """Whether a finding is still present."""
     keys = _keys(finding, shifts)
     return any(_key(other) in keys for other in after)
+
+
+def staying(
+    findings: Iterable[Finding], after: Iterable[Finding], shifts: Shifts
+) -> frozenset[Finding]:
+    """Those of many findings that are still present."""
+    present = {_key(other) for other in after}
+    return frozenset(one for one in findings if not present.isdisjoint(_keys(one, shifts)))
 
 
 def _key(finding: Finding) -> object:

@@ -48,7 +48,7 @@ class Result:
     """The result of a run; `unparsed` files name no dimension, and were not parsed.
 
     `inspections` are those of the analysed files, by their locations, where they were requested.
-    `steps` is what the analyses of this run cost, without those of an executor.
+    `costs` are the steps that the analyses of files took, by their locations.
     """
 
     findings: tuple[Finding, ...]
@@ -56,7 +56,12 @@ class Result:
     unparsed: int
     statistics: Statistics | None = None
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
-    steps: int = field(default=0, compare=False)
+    costs: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def steps(self) -> int:
+        """What the analyses of this run took, without those whose outcomes come from a cache."""
+        return sum(self.costs.values())
 
     @property
     def faults(self) -> int:
@@ -129,8 +134,12 @@ def check(
         for entry, outcome in zip(entries, outcomes, strict=True)
         if outcome.inspection is not None
     }
-    steps = sum(outcome.uses.steps for outcome in outcomes if outcome.uses is not None)
-    return Result(findings, len(outcomes), _unparsed(outcomes), statistics, inspections, steps)
+    costs = {
+        entry.location: outcome.uses.steps
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if outcome.uses is not None
+    }
+    return Result(findings, len(outcomes), _unparsed(outcomes), statistics, inspections, costs)
 
 
 def _part(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -32,7 +32,8 @@ class Listing:
 
     `summary` is the last line, empty where the run is not complete; `unparsed` is the number of
     files that name no dimension and were not parsed; `refusals` is None where refused fixes were
-    not requested. `path_in_project` returns the path of a file from the folder of its settings.
+    not requested. `path_in_project` returns the path of a file from the folder of its settings. It
+    would have taken too much to try the fixes of `untried` findings.
     """
 
     findings: Sequence[Finding]
@@ -45,6 +46,7 @@ class Listing:
     unparsed: int = 0
     statistics: Statistics | None = None
     path_in_project: Callable[[str], str] = str
+    untried: Collection[Finding] = ()
 
 
 def reader(overlay: Mapping[str, bytes]) -> Reader:

@@ -187,7 +187,7 @@ def test_many_findings_are_not_all_tried(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(full, "FORMAT", small)
     _, out, err = run()
     assert out.count("= fix") == 1
-    assert err == "namecheck: fixes were not tried for 1 more finding; --diff tries all\n"
+    assert err == "namecheck: fixes were not tried for 1 more finding; --diff tries more\n"
 
 
 @pytest.mark.parametrize(

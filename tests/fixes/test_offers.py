@@ -100,7 +100,7 @@ def test_findings_that_came_too_late_are_tried_the_next_time(folder: Path) -> No
         entries = Walk().entries(["."])
         found = project.check(entries, jobs=1, cache=cache).findings
         offer = offers.offer(entries, found, 1, cache=cache)
-        counts.append((len(offer.fixes), offer.untried))
+        counts.append((len(offer.fixes), len(offer.untried)))
     assert counts == [(1, 1), (2, 0), (2, 0)]
 
 
@@ -216,7 +216,7 @@ def test_trials_are_limited_by_what_they_cost_not_by_their_length(folder: Path) 
     entries = Walk().entries(["use.py"])
     found = project.check(entries, jobs=1).findings
     counts = [
-        (len(offer.fixes), offer.untried)
+        (len(offer.fixes), len(offer.untried))
         for limit in (20 * entries[0].size, MANY)
         for offer in [offers.offer(entries, found, limit)]
     ]
@@ -234,10 +234,10 @@ def test_the_record_of_all_values_after_a_fix_is_counted(
     monkeypatch.setattr(trials, "_RECORDED", 0)
     assert proposals.Proposals(tried, MANY).attempt(finding).fix is not None
     checks = tried.spent
-    monkeypatch.setattr(trials, "_RECORDED", 3)
+    monkeypatch.setattr(trials, "_RECORDED", 1)
     tried = trials.Trials(entries)
     assert proposals.Proposals(tried, MANY).attempt(finding).fix is not None
-    assert tried.spent > 3 * checks
+    assert tried.spent > 1.9 * checks
 
 
 def test_a_trial_checks_no_file_that_cannot_depend_on_the_change(

@@ -288,7 +288,7 @@ def _print_findings(
     from namecheck.report.listing import Listing, reader
 
     result = run.result
-    offered, refused = fixes.shown(run, max(output.format.fix_budget for output in requested))
+    shown = fixes.shown(run, max(output.format.fix_budget for output in requested))
     last_line = run.summary or summary(result.findings, run.accepted)
     if shard is not None:
         # Each shard prints findings alone, so that their outputs can be put together.
@@ -313,12 +313,13 @@ def _print_findings(
             result.files,
             lines,
             paint,
-            offered,
-            refused,
+            shown.fixes,
+            shown.refusals,
             last_line if shows_summary else "",
             result.unparsed if shard is None else 0,
             result.statistics,
             path_in_project,
+            shown.untried,
         )
 
     return outputs.show(requested, listing, run.settings.color)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from namecheck.core.findings import Finding, Fix, Place, register
@@ -18,16 +18,19 @@ def objects(
     findings: Iterable[Finding],
     fixes: Mapping[Finding, Fix] = NO_FIXES,
     refused: Refusals | None = None,
+    untried: Collection[Finding] = (),
 ) -> list[dict[str, Any]]:
     """An object for each finding, with `kind`, `help`, `marks`, `related` and `fix`.
 
-    If refused fixes are requested, it has `refused` too.
+    If refused fixes are requested, it has `refused` too, and those of `untried` findings say so.
     """
     items = []
     for finding in findings:
         item = {**_object(finding), "fix": _fix(fixes.get(finding))}
         if refused is not None:
             item["refused"] = refusals.as_objects(refused.get(finding, ()))
+        if finding in untried:
+            item["untried"] = True
         items.append(item)
     return items
 
@@ -86,7 +89,7 @@ def _escape(letter: str) -> str:
 
 def _lines(listing: Listing) -> Iterator[str]:
     """An array of objects; with statistics an object that contains both."""
-    items = objects(listing.findings, listing.fixes, listing.refusals)
+    items = objects(listing.findings, listing.fixes, listing.refusals, listing.untried)
     if listing.statistics is None:
         yield text(items)
         return
@@ -97,4 +100,4 @@ def _lines(listing: Listing) -> Iterator[str]:
 
 
 # A person would not wait this long, but programs do.
-FORMAT: Final = Format(_lines, fix_budget=4_000_000, explains=True)
+FORMAT: Final = Format(_lines, fix_budget=1_600_000, explains=True)

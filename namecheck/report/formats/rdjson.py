@@ -64,4 +64,4 @@ def _lines(listing: Listing) -> Iterator[str]:
     yield strict_text({"source": {"name": "namecheck"}, "diagnostics": diagnostics})
 
 
-FORMAT: Final = Format(_lines, fix_budget=4_000_000)
+FORMAT: Final = Format(_lines, fix_budget=1_600_000)

@@ -151,4 +151,4 @@ def _lines(listing: Listing) -> Iterator[str]:
     yield strict_text(log(listing))
 
 
-FORMAT: Final = Format(_lines, fix_budget=4_000_000)
+FORMAT: Final = Format(_lines, fix_budget=1_600_000)
