@@ -279,12 +279,16 @@ _CONTAINERS: Final = (tuple, list, Unknown)
 
 def _counted(value: Any) -> Any:
     """Ints or names; an item that is neither, of a list that is read later, becomes unknown."""
-    if isinstance(value, (tuple, list)) and any(isinstance(item, _UNCOUNTED) for item in value):
-        return type(value)(map(_counted, value))
+    if isinstance(value, (tuple, list)):
+        if all(isinstance(item, _COUNTED) for item in value):
+            return value
+        kind = tuple if isinstance(value, tuple) else list
+        return kind(item if isinstance(item, _COUNTED) else UNKNOWN for item in value)
     return UNKNOWN if isinstance(value, _UNCOUNTED) else value
 
 
 _UNCOUNTED: Final = (Tensor, Many, Constant, float, complex)
+_COUNTED: Final = (int, str, Expression, Unknown, type(None))
 
 
 _NAMING: Final = frozenset({"name", "names", "dim", "dims"})

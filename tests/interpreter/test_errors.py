@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from namecheck.project.file_check import Checker
+from namecheck.project.settings import Settings
 from tests.interpreting import check
 
 MADE = "import contextlib, pytest, unittest\nx = torch.zeros(2, 3, names=('N', 'C'))\n"
@@ -233,3 +235,13 @@ def test_a_handler_is_judged_where_its_error_may_be_raised() -> None:
     except TypeError:
         x.mean('S')  # BUG
     """)
+
+
+@pytest.mark.parametrize("item", ["...", "b'N'", "{}", "[0]", "2.5", "1j", "slice(2)"])
+@pytest.mark.parametrize(
+    "call", ["permute(n, {0})", "sum((n, {0}))", "movedim((n, {0}), (0, 1))", "flip((n, {0}))"]
+)
+def test_a_list_of_dims_has_any_item_behind_an_unknown_one(call: str, item: str) -> None:
+    text = f"import torch\n\ndef f(n):\n    x = torch.zeros(2, 3, names=('N', 'C'))\n    x.{call}\n"
+    outcome = Checker().text(text.format(item).encode(), "a.py", Settings(), True, True)
+    assert "NC005" not in [finding.code for finding in outcome.findings]
