@@ -145,9 +145,9 @@ class Trials:
         """Count an analysis of the files checked last that records the value of each expression."""
         self.spent += _RECORDED * self._last
 
-    def count_comparison(self, places: int) -> None:
+    def count_comparison(self, count: int) -> None:
         """Count a comparison of what is known at so many places."""
-        self.spent += places
+        self.spent += count
 
 
 def _resized(entry: Entry, overlay: Mapping[str, bytes]) -> Entry:
