@@ -169,6 +169,15 @@ class Dims:
         (suffix if self.open and position < 0 else prefix)[position] = dim
         return Dims(tuple(prefix), tuple(suffix), self.open)
 
+    def changed(self, position: Position, change: Callable[[Dim], Dim]) -> Dims:
+        """The dims with a function applied to one; for an unknown position to each, perhaps."""
+        position = self._settled(position)
+        if isinstance(position, int):
+            return self.replace(position, change(self[position])) if self.known else self
+        if position is MIDDLE:
+            return self
+        return self.mapped(lambda dim: join_dim(dim, change(dim)))
+
     def without(self, position: Position) -> Dims:
         """The dims without the one at a position."""
         position = self._settled(position)

@@ -145,7 +145,10 @@ def covers(general_tensor: Tensor, specific_tensor: Tensor) -> bool:
         dtypes.covers(general_tensor.dtype, specific_tensor.dtype)
         and devices.covers(general_tensor.device, specific_tensor.device)
         and general_tensor.layout in (UNKNOWN, specific_tensor.layout)
-        and general_tensor.memory in (UNKNOWN, specific_tensor.memory)
+        and (
+            general_tensor.memory in (UNKNOWN, specific_tensor.memory)
+            or 0 in specific_tensor.dims.sizes  # no elements have any order
+        )
         and covers_dims(general_tensor.dims, specific_tensor.dims)
         and (
             general_tensor.likely is None

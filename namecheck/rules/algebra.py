@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import Dim, Dims, agree, locate, merged, product
-from namecheck.core.names import Answer, Contradiction, Unknown
+from namecheck.core.dims import ANY_DIM, Dim, Dims, agree, locate, merged, product
+from namecheck.core.names import Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument
 from namecheck.rules.broadcasting import broadcast, unify
@@ -57,7 +57,7 @@ def kron(input: Tensor, other: Tensor) -> Dims:
     unified = unify(input.dims.sizeless(), other.dims.sizeless())
     rank = unified.rank
     if rank is None or input.dims.rank is None or other.dims.rank is None:
-        return unified
+        return unified.mapped(lambda dim: ANY_DIM if isinstance(dim.name, Axis) else dim)
     outer, inner = (_filled(tensor.dims, rank) for tensor in (input, other))
     pairs = zip(unified.prefix, outer, inner, strict=True)
     return Dims(tuple(_multiplied(*each) for each in pairs))

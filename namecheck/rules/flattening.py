@@ -181,7 +181,10 @@ def _merged_dim(dims: Dims, start: Position, end: Position) -> Dim:
 
 
 def _may_be_axes(dims: Dims) -> bool:
-    return any(isinstance(name, naming.Axis) for name in dims.names)
+    """Whether annotations name dims, among which there is no label."""
+    is_vague = dims.open or UNKNOWN in dims.names
+    has_labels = any(isinstance(name, str) for name in dims.names)
+    return any(isinstance(n, naming.Axis) for n in dims.names) or (is_vague and not has_labels)
 
 
 @rule(memory="reshapes")

@@ -47,7 +47,7 @@ def _twin(dim: Dim) -> Dim:
     """A new dim of the same size as another: the same axis, but no label."""
     if isinstance(dim.name, Axis):
         return Dim(replace(dim.name, occurrence=0), dim.size)
-    return Dim(UNKNOWN, dim.size) if dim.name is UNKNOWN else new_dim(dim.size)
+    return Dim(UNKNOWN if dim.name is UNKNOWN else None, dim.size)
 
 
 def _square(A: Tensor, operator: str) -> Dims:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from namecheck.core.dims import OPEN, Dims, Size, locate, product
+from namecheck.core.dims import OPEN, SCALAR, Dims, Size, join_dims, locate, of_rank, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.rules import dim_map
@@ -160,9 +160,15 @@ def resize(input: Tensor, size: Sizes) -> Dims:
 def resize_as(input: Tensor, the_template: Tensor) -> Dims:
     """The shape of another tensor, and its names, which must match (name_inference.rst)."""
     dim_map.check_resize(input.dims, the_template.dims)
-    if input.dims.named() is not Answer.YES:
+    named = input.dims.named()
+    if named is Answer.NO:
         return the_template.dims
-    return broadcast(input.dims, the_template.dims)
+    if named is Answer.YES:
+        return broadcast(input.dims, the_template.dims)
+    # If it has names, it has as many dims as the other tensor.
+    rank = the_template.dims.rank
+    alike = input.dims if rank is None else of_rank(input.dims, rank) or SCALAR
+    return join_dims(the_template.dims, broadcast(alike.sizeless(), the_template.dims))
 
 
 @rule

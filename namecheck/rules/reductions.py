@@ -294,8 +294,7 @@ def reduce(dims: Dims, places: Sequence[Position], keepdim: bool | Unknown) -> D
         return dims
     if keepdim:
         for place in places:
-            certain = isinstance(place, int)
-            dims = dims.replace(place, kept_at_one(dims[place])) if certain else dims.sizeless()
+            dims = dims.changed(place, kept_at_one)
         return dims
     fixed = sorted(
         (p for p in places if isinstance(p, int)), key=lambda p: (p < 0, -p if p >= 0 else p)

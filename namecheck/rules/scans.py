@@ -159,10 +159,18 @@ def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims
 
     Where `y` has no elements there, torch does not look at `x`.
     """
+    _check_dims(y, f"Dimension specified as {dim} but tensor has no dimensions")
     if isinstance(y.dims[own := locate(y.dims, dim)].size, int) and y.dims[own].size == 0:
         return reduce(y.dims, [own], False)
     whole, place = _integrand(y, x, dim)
     return reduce(whole, [place], False)
+
+
+def _check_dims(y: Tensor, message: str) -> None:
+    if y.dims.rank == 0:
+        raise Contradiction(
+            "NC207", message, error="IndexError", help="There is no dim to integrate along."
+        )
 
 
 def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument) -> tuple[Dims, Position]:
@@ -191,6 +199,7 @@ def differs_along(input: Tensor, dim: DimArgument | DimArguments = None) -> tupl
 @rule(memory="unknown", aligns="matched")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
     """The dims of `y`, shorter by one along `dim` (torch.cumulative_trapezoid)."""
+    _check_dims(y, "slice() cannot be applied to a 0-dim tensor.")
     whole, place = _integrand(y, x, dim)
     if x is None or x.dims.rank == 1:
         return resized(whole, place, _lessened(whole[place].size, 1))

@@ -261,10 +261,13 @@ def _shares(
     """`count` equal pieces of a symbolic size, which is assumed to be divisible."""
     if isinstance(count, Unknown) or (isinstance(count, int) and count < 1):
         return _any_number(dims, place)
+    # An unnamed dim stays unnamed, whatever its size is.
+    dim = dims[place]
     share = dim_size // count
-    if isinstance(count, int):
-        return _pieces(dims, place, [share], count)
-    return Many(Tensor(_piece(dims, place, share)))
+    part = dims.replace(place, Dim(None, share) if dim.name is None else part_of(dim, share))
+    if isinstance(count, int) and count <= _MOST:
+        return (part,) * count
+    return Many(Tensor(part))
 
 
 def _pieces(

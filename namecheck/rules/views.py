@@ -208,7 +208,7 @@ def _may_be_cut(share: Ratio, need: Ratio, rest_pieces: Sequence[Piece]) -> bool
 
 def _together(pieces: Sequence[Piece], size: Size) -> Dim:
     """The dim that whole pieces are merged into; a part of a dim is named by its size."""
-    if len(pieces) == 1 and pieces[0].whole:
+    if len(pieces) == 1 and pieces[0].whole and pieces[0].dim.name is not None:
         return pieces[0].dim
     whole = merged([piece.dim for piece in pieces])
     certain = all(piece.whole for piece in pieces) and whole.name is not None

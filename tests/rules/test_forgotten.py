@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from namecheck.core.dims import OPEN, Dim, Dims
+from namecheck.core.dims import OPEN, Dim, Dims, axis, with_occurrences
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Tensor
+from namecheck.core.tensors import Tensor, covers
 from namecheck.operators import infer
 
 NC = Tensor(Dims.of("N", "C", sizes=(2, 3)))
@@ -60,3 +60,55 @@ def test_a_bias_that_may_be_none() -> None:
     assert (inference.contradiction, inference.result.dims) == (None, OPEN)
     inference = infer("nn.functional.linear", VECTOR, Tensor(), bias, semantics=native)
     assert inference.contradiction is not None
+
+
+AXES = with_occurrences(Dims((axis("A"), axis("A"), axis("A"))))
+# A dim without a name that has the size of an axis, as after `rename(None)`.
+NAMELESS = Dim(None, axis("A").size)
+
+
+@pytest.mark.parametrize(
+    ("operator", "args", "keywords", "dims"),
+    [
+        # Axes that an operator drops or merges, where their place is unknown.
+        (
+            "amax",
+            (Tensor(Dims((), (Dim(), Dim("C"), *AXES.prefix), open=True)), 2, True),
+            {},
+            Dims((), (Dim(), Dim("C"), Dim(), Dim(), Dim()), open=True),
+        ),
+        (
+            "kron",
+            (Tensor(AXES), Tensor(Dims((), AXES.prefix, open=True))),
+            {},
+            Dims((), (Dim(), Dim(), Dim()), open=True),
+        ),
+        ("flatten", (Tensor(Dims((), (Dim(), Dim()), open=True)), 1), {}, Dims((Dim(), Dim()))),
+        # The input may have the axis that its model has no name for.
+        ("resize_as_", (UNKNOWN, Tensor(Dims((NAMELESS,)))), {}, Dims((Dim(),))),
+        # A dim without a name has none after it is cut, or taken for another.
+        ("vsplit", (Tensor(Dims((NAMELESS, Dim("C")))), 2), {}, Dims.of(None, "C")),
+        ("svd", (Tensor(Dims((Dim("N"), NAMELESS))),), {}, Dims.of("N", None)),
+    ],
+)
+def test_axes_of_which_little_is_known(
+    operator: str, args: tuple[Any, ...], keywords: dict[str, Any], dims: Dims
+) -> None:
+    inference = infer(operator, *args, **keywords)
+    assert inference.contradiction is None
+    result = inference.result[0] if isinstance(inference.result, tuple) else inference.result
+    assert result.dims.sizeless() == dims
+    assert covers(Tensor(dims), result)
+
+
+def test_no_elements_have_any_memory_order() -> None:
+    vague = infer("as_strided", NC, [UNKNOWN], [1]).result
+    assert covers(vague, infer("as_strided", NC, [0], [1]).result)
+    assert not covers(vague, infer("as_strided", NC, [2], [2]).result)
+
+
+@pytest.mark.parametrize("operator", ["trapezoid", "cumulative_trapezoid"])
+def test_a_number_is_not_integrated(operator: str) -> None:
+    contradiction = infer(operator, Tensor(Dims()), x=NC, dim=0).contradiction
+    assert contradiction is not None
+    assert contradiction.error == "IndexError"
