@@ -34,6 +34,7 @@ from namecheck.interpreter.domain.values import (
     TorchModule,
     Union,
     Value,
+    sized,
 )
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -97,7 +98,9 @@ class TorchNN:
             dims = Dims(tuple(_dim(word, settings) for word in cell.sizes))
             return TensorValue(LayerTensor(nn_module.address, name), Held(Tensor(dims)))
         setting = settings.get(name, UNKNOWN)
-        return Const(setting) if isinstance(setting, (bool, int, Expression)) else None
+        if isinstance(setting, bool):
+            return Const(setting)
+        return sized(setting) if isinstance(setting, (int, Expression)) else None
 
     def _settings(self, nn_module: TorchModule, store: Store) -> dict[str, Any]:
         """The constructor's arguments of a layer, by parameter."""
