@@ -74,7 +74,11 @@ class Lint(Listener):
         claim = claims.get(applied.node)
         if claim is not None:
             dims = result.initial.tensor.dims
-            problem = None if dims.open else _problem(claim, dims)
+            problem = (
+                None
+                if dims.open
+                else _problem(claim, dims, [each.dims for each in applied.operands])
+            )
             if problem is None:
                 self._doubts.excuse(applied.node)
             elif not applied.silent:
@@ -116,12 +120,20 @@ def _claim(comment: str) -> Sequence[str] | None:
     return words if all(re.fullmatch(r"[\w*/+-]+", word) for word in words) else None
 
 
-def _problem(claim: Sequence[str], dims: Dims) -> str | None:
-    """What is wrong with a claim about the shape of these dims; None where it may be right."""
+def _problem(claim: Sequence[str], dims: Dims, operand_dims: Sequence[Dims]) -> str | None:
+    """What is wrong with a claim about the shape of these dims; None where it may be right.
+
+    A claim may begin with dims of the batch which this call does without: no operand has them.
+    """
     words = [_word(name) for name in dims.names]
     said = [word.lower() for word in claim]
     if not set(said) & {word for word in words if word is not None}:
         return None
+    ahead = len(said) - len(words)
+    if ahead > 0 and not set(said[:ahead]) & {
+        _word(n) for each in operand_dims for n in each.names
+    }:
+        said = said[ahead:]
     if len(said) != len(words):
         return f"the value has {len(words)} dims"
     for position, (says, word) in enumerate(zip(said, words, strict=True)):

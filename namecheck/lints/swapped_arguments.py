@@ -8,9 +8,11 @@ functions of the program, and of functions and layers of `torch.nn`.
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
 (`x1` and `x2`, `left` and `right`, `row` and `col`), single letters, a function that only makes
 this call, or whose name says so (`inverse`, `swap`), a function that passes the two in the other
-order as well, to another layer perhaps, or assigns them to each other, a tensor that is passed
-twice (`attention(keys, queries, queries)`), losses that are symmetric, and constructors: a
-decoder's layer has its encoder's sizes the other way round.
+order as well, to another layer perhaps, or assigns them to each other, a call whose results go to
+the same words in the order of its arguments, an argument that is transposed, a tensor that is
+passed twice (`attention(keys, queries, queries)`), losses that are symmetric, functions that
+compare (`distance`, `error`), and constructors: a decoder's layer has its encoder's sizes the other
+way round.
 
 Bad:
 
@@ -94,8 +96,13 @@ _PAIRS: Final = tuple(
     )
 )  # fmt: skip
 _EXCHANGES: Final = (
-    "adjoint", "backward", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "mirror",
-    "reverse", "reversed", "swap", "symmetric", "transpose",
+    "adjoint", "backward", "bwd", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "jvp",
+    "mirror", "reverse", "swap", "symmetric", "transpose", "vjp",
+)  # fmt: skip
+# Words in the names of functions of two things of one kind, mostly in any order.
+_COMPARES: Final = (
+    "agree", "close", "compare", "corr", "diff", "distance", "equal", "error", "iou", "overlap",
+    "similarity",
 )  # fmt: skip
 
 
@@ -248,15 +255,25 @@ def _is_meant(
     names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
     if "__init__" in names or _is_passed_twice(call_node, exchanged):
         return True
-    if any(word in name.lower() for word in _EXCHANGES for name in names):
+    if _speaks_of(own_name, _COMPARES):
+        return True
+    names += [_variable(each) for each in nodes(call_node) if isinstance(each, _VARIABLES)]
+    if any(_speaks_of(name, _EXCHANGES) for name in names):
         return True
     if isinstance(around, _DEFINITIONS) and _only(around) is call_node:
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
     calls, assignments = _written(around)
     return any(_is_converse(each, call_node, exchanged) for each in calls) or any(
-        _exchanges(each, words) for each in assignments
+        _exchanges(each, words) or _keeps_order(each, call_node, words) for each in assignments
     )
+
+
+@lru_cache(maxsize=4096)
+def _speaks_of(name: str, beginnings: tuple[str, ...]) -> bool:
+    """Whether a part of a name begins with one of some words: `transposed_a`, `InverseFlow`."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+    return any(part.lower().startswith(beginnings) for part in parts)
 
 
 @lru_cache(maxsize=8)
@@ -318,6 +335,17 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
         return False
     to, of = ([_variable(each) for each in side.elts] for side in (target, value))
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
+
+
+def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[str]) -> bool:
+    """Whether a call's results go to variables in the order of its arguments: ``a, b = f(a, b)``.
+
+    Its function does the same to both.
+    """
+    target = assignment.targets[0]
+    if assignment.value is not call_node or not isinstance(target, ast.Tuple):
+        return False
+    return [word for word in map(_variable, target.elts) if word in words] == list(words)
 
 
 def _finding(

@@ -107,8 +107,24 @@ class Later:
                 continue
             if name in bound or (name in added and not isinstance(value, TensorValue)):
                 store.write(key, value, self.interpreter.fresh("written"))
+            elif _is_empty(value, store):
+                store.write(key, value, self.interpreter.fresh("filled"))
             else:
                 self._fill(value, name in filled, store)
+        self._defaults(instance, bound, store)
+
+    def _defaults(self, instance: Instance, later: frozenset[str], store: Store) -> None:
+        """Forget the values of a class that its methods replace in the instance."""
+        for cls in _classes(instance.cls):
+            names = () if cls.node is None else self.interpreter.scope(cls.node).local
+            for name in sorted(names):
+                value: Value | None = store.get((cls.address, name))
+                if value is None or isinstance(value, (FunctionValue, Wrapped)):
+                    continue
+                key = (instance.address, name)
+                is_changed = name in later or _is_empty(value, store)
+                if is_changed and store.get(key) is None:
+                    store.set(key, self.interpreter.fresh("written"))
 
     def _written(self, class_node: ast.ClassDef | None) -> _Writes:
         if class_node is None:
@@ -158,6 +174,11 @@ class Later:
             is_changed or joins.entries(value, store) == Entries()
         ):
             self.interpreter.havoc_containers([value], store)
+
+
+def _is_empty(value: Value, store: Store) -> bool:
+    """Whether a value is a tensor without elements, which is there to be replaced."""
+    return isinstance(value, TensorValue) and 0 in joins.held(value, store).tensor.dims.sizes
 
 
 def _classes(cls: ClassValue) -> Iterator[ClassValue]:
