@@ -6,6 +6,7 @@ from typing import Any
 
 from namecheck.core.dims import OPEN, SCALAR, Dims, Size, join_dims, locate, of_rank, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import DimArgument, Sizes
@@ -102,16 +103,22 @@ def truth(input: Tensor) -> Unknown:
 
 def _check_single(input: Tensor, message: str, error: str) -> None:
     count = count_of_elements(input)
+    symbols = {str(dim.size): None for dim in input.dims.known if isinstance(dim.size, Expression)}
     if (isinstance(count, int) and count != 1) or any(
         isinstance(dim.size, int) and dim.size > 1 for dim in input.dims.known
     ):
-        shown = count if isinstance(count, int) else "more than one"
-        raise Contradiction(
-            "NC208",
-            message.format(shown),
-            error=error,
-            help="Reduce the tensor to one value first, or index it.",
-        )
+        shown, condition = count if isinstance(count, int) else "more than one", ""
+    elif len(symbols) > 1:  # a batch of one is likely, a matrix with one element is not
+        ones = " and ".join(f"{size} = 1" for size in symbols)
+        shown, condition = "more than one", f": it is right only if {ones}."
+    else:
+        return
+    raise Contradiction(
+        "NC208",
+        message.format(shown) + condition,
+        error=error,
+        help="Reduce the tensor to one value first, or index it.",
+    )
 
 
 @rule
