@@ -425,6 +425,7 @@ class Joiner:
         return Held(
             values.join(left_tensor.tensor, right_tensor.tensor),
             {**right_tensor.origins, **left_tensor.origins},
+            common_tags(left_tensor.tags, right_tensor.tags),
         )
 
     def sequences(

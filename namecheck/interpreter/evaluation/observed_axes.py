@@ -50,7 +50,7 @@ _TENSOR_METHODS: Final = frozenset(
 # Methods that arrays have as well, and nothing else that a file without arrays is likely to use.
 _ARRAY_METHODS: Final = frozenset(
     {
-        "baddbmm", "chunk", "clamp", "cumsum", "logsumexp", "masked_select", "movedim", "narrow",
+        "baddbmm", "clamp", "cumsum", "logsumexp", "masked_select", "movedim", "narrow",
         "repeat_interleave", "reshape", "squeeze", "swapaxes", "transpose", "tril", "triu",
         "unflatten", "view",
     }

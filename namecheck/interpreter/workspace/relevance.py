@@ -32,8 +32,10 @@ _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Pa
 # Libraries whose arrays, images and frames have a shape.
 _OF_ARRAYS: Final = frozenset(
     {
-        "PIL", "cupy", "cv2", "imageio", "jax", "mlx", "mxnet", "numpy", "paddle", "pandas",
-        "scipy", "skimage", "sklearn", "tensorflow", "tinygrad", "xarray",
+        "PIL", "SimpleITK", "awkward", "casadi", "cupy", "cv2", "cvxpy", "dask", "h5py",
+        "imageio", "jax", "mlx", "mxnet", "netCDF4", "nibabel", "numpy", "open3d", "paddle",
+        "pandas", "polars", "pyarrow", "scipy", "shapely", "skimage", "sklearn", "sympy",
+        "tensorflow", "tinygrad", "trimesh", "xarray", "zarr",
     }
 )  # fmt: skip
 
