@@ -60,7 +60,11 @@ from namecheck.lints.shared.subscripts import SUBSCRIPTS
 CODE: Final = "NC601"
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes")
+# The tags of scores, and of tensors that were transposed last. The scores of an attention are the
+# products with a transposed tensor, of queries and keys; other products may be assignments.
 _SCORES: Final = "scores"
+_ATTENTION: Final = "attention"
+_TURNED: Final = "turned"
 _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
@@ -73,7 +77,8 @@ class Weights:
 
     `last` says that it was the last dim, `turned` that the tensor was transposed since. For weights
     that were multiplied with values, before a sum, `shared` are the words of the dims that both
-    have. Where the name is unknown, `from_end` is the place of the dim from the right, as -1.
+    have. Where the name is unknown, `from_end` is the place of the dim from the right, as -1; then
+    `attends` says that these are weights of keys for queries.
     """
 
     name: Name
@@ -82,6 +87,7 @@ class Weights:
     turned: bool = False
     shared: frozenset[str] | None = None
     from_end: int = 0
+    attends: bool = False
 
 
 class Lint(Listener):
@@ -105,8 +111,8 @@ class Lint(Listener):
         elif applied.flow == "reduces":
             self._check_product(applied)
             self._excuse(applied)
-        scores = _SCORES if _are_scores(applied) else None
-        result = following.tagged(result, _SCORES, scores)
+        result = following.tagged(result, _SCORES, _scores(applied))
+        result = following.tagged(result, _TURNED, applied.flow == "turns" or None)
         return following.tagged(result, CODE, _weights_of_result(applied))
 
     def findings(self, source: Source) -> Iterable[Finding]:
@@ -144,11 +150,17 @@ class Lint(Listener):
     def _check_place(
         self, applied: Applied, tensor_operand: TensorOperand, weights: Weights
     ) -> None:
-        """Check a matrix product, which sums the last dim of its left factor."""
-        is_product = applied.operator in _PRODUCTS and tensor_operand.position == 0
-        vectors = any(operand.dims.rank in (1, 2) for operand in applied.operands)
-        if is_product and not vectors and weights.from_end != -1:
+        """Check a matrix product: it sums the last dim of its left factor, dim -2 of the right."""
+        if applied.operator not in _PRODUCTS:
+            return
+        if any(operand.dims.rank in (1, 2) for operand in applied.operands):
+            return
+        if tensor_operand.position == 0 and weights.from_end != -1:
             self._doubt(applied, weights, "the last dim")
+        elif tensor_operand.position == 1 and weights.attends and weights.from_end == -1:
+            left = [each.value for each in applied.operands if each.position == 0]
+            if all(following.tag(value, _TURNED, applied.store) is None for value in left):
+                self._doubt(applied, weights, "dim -2")
 
     def _check_product(self, applied: Applied) -> None:
         """Check a sum of weights that were multiplied with values, as in a contraction."""
@@ -226,25 +238,32 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     return weights if flow == "scales" or following.keeps_dims(applied) else None
 
 
-def _are_scores(applied: Applied) -> bool:
-    """Whether a result is a product, perhaps scaled or masked: the scores of an attention."""
+def _scores(applied: Applied) -> str | None:
+    """The tag of a product, perhaps scaled or masked: the kind of its right factor."""
+    operands, store = applied.operands, applied.store
     if applied.operator in _PRODUCTS:
-        return True
-    return applied.flow in _OF_SCORES and any(
-        following.tag(operand.value, _SCORES, applied.store) is not None
-        for operand in applied.operands
-    )
+        right = [each for each in operands if each.position == 1]
+        turned = right and following.tag(right[0].value, _TURNED, store) is not None
+        return _ATTENTION if turned else _SCORES
+    if applied.flow not in _OF_SCORES:
+        return None
+    kinds = [following.tag(each.value, _SCORES, store) for each in operands]
+    return next((kind for kind in (_ATTENTION, _SCORES) if kind in kinds), None)
 
 
 def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights | None:
     """The tag of attention weights whose dim has no known name: it is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
-    if following.tag(applied.operands[0].value, _SCORES, applied.store) is None:
+    kind = following.tag(applied.operands[0].value, _SCORES, applied.store)
+    if kind is None:
         return None  # the columns of a matrix may add up to 1 on purpose
     from_end = argument if argument < 0 else argument - len(dims.prefix)
+    if from_end >= 0:
+        return None
     place = applied.place(f"normalised over dim {from_end} here")
-    return Weights(UNKNOWN, place, from_end == -1, from_end=from_end) if from_end < 0 else None
+    attends = kind == _ATTENTION
+    return Weights(UNKNOWN, place, from_end == -1, from_end=from_end, attends=attends)
 
 
 def _product(applied: Applied) -> Weights | None:
