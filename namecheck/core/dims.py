@@ -337,7 +337,10 @@ def new_dim(size: Size) -> Dim:
 
 
 def named_by(size: Size) -> Name:
-    """The axis that a size implies: ``t`` for ``t-1``, ``h*w`` in any order, ``s+t`` for a sum."""
+    """The axis that a size implies: ``t`` for ``t-1``, ``h*w`` in any order, ``s+t`` for a sum.
+
+    A sum of products has none: the name of an axis is a product of its factors.
+    """
     if not isinstance(size, Expression):
         return None
     words = symbols(size)
@@ -345,7 +348,8 @@ def named_by(size: Size) -> Name:
     if any(not isinstance(atom, str) for monomial, _ in terms for atom in monomial):
         return Axis(min(words)) if len(words) == 1 else None
     if len(terms) > 1:
-        return Axis(str(Expression(tuple(terms)))) if len(words) > 1 else None
+        text = str(Expression(tuple(terms)))
+        return Axis(text) if len(words) > 1 and "*" not in text else None
     return naming.unordered([str(atom) for atom in terms[0][0]])
 
 

@@ -174,7 +174,7 @@ def test_pack_and_unpack_are_each_others_reverse() -> None:
         (["b t d"], "b t d", "NC114"),
         (["b t d"], "b * *", "NC114"),
         (["b t d"], "b * 2", "NC114"),
-        (["b t d", "b s d"], "* d", "b*s+b*t d"),
+        (["b t d", "b s d"], "* d", "_=b*s+b*t d"),
         (["b", "b t"], "b *", "b t+1"),
     ],
 )
