@@ -1,0 +1,1 @@
+"""Whether what is inferred of unannotated code holds when the code runs."""

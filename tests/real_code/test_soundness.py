@@ -1,0 +1,85 @@
+"""The soundness campaign: what it notes of a run, and how it judges what was inferred."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from namecheck.core.syntax import Position
+from tests.real_code.soundness.__main__ import Shapes, judged, programs, table
+from tests.real_code.soundness.claims import Verdict
+from tests.versions.environments import ROOT
+
+_MODULE = """import torch
+
+
+def heads(x, count):
+    B, T, C = x.shape
+    parts: list = [x.view(B, T, count, C // count).transpose(1, 2) for _ in range(2)]
+    match parts:
+        case [first, _]:
+            return f"{first.shape}", (lambda y: y.flatten(1))(first) * 2
+"""
+_RUN = """
+import json, sys
+from tests.real_code.soundness.runs import shapes_of
+sys.path.insert(0, sys.argv[1])
+program = {"imports": "import made", "call": "made.heads(torch.ones(2, 3, 4), 2)"}
+shapes, errors = shapes_of("made", [program])
+assert not errors, errors
+print(json.dumps([[list(place), sorted(seen)] for place, seen in shapes.seen[sys.argv[2]].items()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("soundness") / "made.py"
+    path.write_text(_MODULE, "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def shapes(module: Path) -> Shapes:
+    command = [sys.executable, "-c", _RUN, str(module.parent), str(module)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    positions = {Position(*at): [*map(tuple, seen)] for at, seen in json.loads(run.stdout)}
+    return {module: positions}
+
+
+def test_the_shapes_of_a_run_are_noted(module: Path, shapes: Shapes) -> None:
+    by_line: dict[int, set[tuple[int, ...]]] = {}
+    for (line, *_), seen in shapes[module].items():
+        by_line.setdefault(line, set()).update(seen)
+    assert by_line[5] == {(2, 3, 4)}
+    assert by_line[6] == {(2, 3, 4), (2, 3, 2, 2), (2, 2, 3, 2)}
+    assert (2, 12) in by_line[9]
+
+
+def test_what_is_inferred_fits_the_run(shapes: Shapes) -> None:
+    verdicts = Counter(result for result, _ in judged(shapes))
+    assert verdicts[Verdict.INCORRECT] == 0
+    assert verdicts[Verdict.KNOWN] >= 3
+
+
+@pytest.mark.parametrize("wrong", [(2, 3), (2, 3, 4, 5), (7,)])
+def test_another_rank_is_incorrect(module: Path, shapes: Shapes, wrong: tuple[int, ...]) -> None:
+    seen_at = shapes[module].items()
+    place = next(at for at, seen in seen_at if seen == [(2, 3, 4)] and at.line == 6)
+    [(result, text)] = judged({module: {place: [(2, 3, 4), wrong]}})
+    assert result is Verdict.INCORRECT
+    assert f"{module}:6:" in text
+
+
+def test_a_table_counts_the_verdicts() -> None:
+    count = Counter({Verdict.KNOWN: 3, Verdict.UNKNOWN: 1, Verdict.INCORRECT: 1})
+    *_, all_ = table({"made": count})
+    assert all_ == "| all | 5 | 3 (60%) | 0 | 1 |"
+
+
+def test_the_programs_have_a_package_each() -> None:
+    assert sum(map(len, programs().values())) >= 60
