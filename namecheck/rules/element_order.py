@@ -361,8 +361,11 @@ _REST: Final = axis("_")
 def check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
     """Check the order where one dim has an unknown size, which the size -1 takes.
 
-    Only sizes that the code itself names are compared so.
+    Only sizes that the code itself names are compared so. A matrix of which one size is known may
+    be square.
     """
+    if len(dims) == 2:
+        return
     vague = [dim for dim in dims if dim.size is UNKNOWN]
     words = {word for dim in dims if isinstance(dim.size, Expression) for word in symbols(dim.size)}
     if len(sizes) < 2 or len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):

@@ -42,7 +42,12 @@ class Patterns:
             if case.guard is not None:
                 paths, fails = narrowing.decide(self.interpreter, case.guard, layer, frame)
                 answer = None if fails else answer
-            ends.extend(self.interpreter.execute(case.body, paths, frame))
+            is_undecided = answer is not True or bool(ends)
+            frame.undecided += is_undecided
+            try:
+                ends.extend(self.interpreter.execute(case.body, paths, frame))
+            finally:
+                frame.undecided -= is_undecided
             if answer is True:
                 certain = True
                 break
