@@ -13,14 +13,13 @@ from typing import Any
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import Defaults
-from namecheck.core.names import UNKNOWN, Answer, Contradiction
+from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Many, Tensor
 from namecheck.effects import conditions, device, dtype, layout, memory_order, operands, overlap
 from namecheck.effects.device import DeviceEffect
 from namecheck.effects.dtype import DtypeEffect
 from namecheck.effects.layout import LayoutEffect
 from namecheck.effects.memory_order import MemoryEffect
-from namecheck.effects.operands import Operands
 from namecheck.effects.words import Condition
 
 
@@ -64,7 +63,7 @@ def attributed(
         answer,
         _dtype(
             effects,
-            call_operands,
+            arguments,
             lambda: dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
         ),
         device.of_result(effects.device, call_operands, defaults, target),
@@ -73,25 +72,19 @@ def attributed(
     )
 
 
-def _dtype(effects: Effects, call_operands: Operands, regular: Callable[[], Any]) -> Any:
-    """The dtype of a result: that of a regular call, which is refused only if this is one.
-
-    An irregular call returns another dtype, or that of its operands.
-    """
-    condition, arguments = effects.irregular, call_operands.arguments
+def _dtype(effects: Effects, arguments: Mapping[str, Any], regular: Callable[[], Any]) -> Any:
+    """The dtype of a result: that of a regular call, which is refused only if this is one."""
+    condition = effects.irregular
     if condition is None:
         return regular()
-    is_irregular = conditions.answer(condition, arguments)
-    if is_irregular is Answer.YES:
+    if conditions.holds(condition, arguments):
         return UNKNOWN
     try:
-        result = regular()
+        return regular()
     except Contradiction:
         if conditions.may_hold(condition, arguments):
             return UNKNOWN
         raise
-    given = {tensor.dtype for tensor in call_operands.tensors(effects.parameters)}
-    return result if is_irregular is Answer.NO or given == {result} else UNKNOWN
 
 
 def _made(answer: Any, *facts: Any) -> Any:
