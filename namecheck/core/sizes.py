@@ -124,9 +124,21 @@ def is_at_least(least: int, size: Known) -> bool:
     for monomial, coefficient in _terms(size):
         lowest = _lowest(monomial)
         if monomial and (coefficient < 0 or lowest is None):
-            return False
+            return coefficient < 0 and _is_with_whole(monomial, coefficient, least, size)
         lower_bound += coefficient * (lowest or 0)
     return lower_bound >= least
+
+
+def _is_with_whole(monomial: Monomial, coefficient: int, least: int, size: Known) -> bool:
+    """As `is_at_least`, where a part ``n // d`` is subtracted: it is at most ``n / d``."""
+    quotients = [atom for atom in monomial if isinstance(atom, Quotient)]
+    if len(quotients) != 1 or not isinstance(quotients[0].denominator, int):
+        return False
+    number = quotients[0].denominator
+    others = tuple(atom for atom in monomial if atom is not quotients[0])
+    rest = size - _sum([(monomial, coefficient)])
+    whole = _sum([(others, coefficient)]) * quotients[0].numerator
+    return number > 0 and is_at_least(least * number, rest * number + whole)
 
 
 def _lowest(monomial: Monomial) -> int | None:

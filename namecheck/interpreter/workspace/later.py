@@ -61,8 +61,13 @@ class _ClassWrites:
     filled: frozenset[str]
 
 
-# An annotation that tells no dims: what a method writes to the attribute may have others.
-_ANY_TENSOR: Final = r"['\"]?(?:(?:\w+\.)?Optional\[)?(?:torch\.)?Tensor\]?(?: \| None)?['\"]?"
+# The words of annotations that tell no dims: what a method writes may be another value.
+_PLAIN_TYPES: Final = (
+    r"(?:\W|\b(?:"
+    r"Any|Callable|Dict|Iterable|List|Mapping|None|Optional|Sequence|Set|Tensor|Tuple|Union|bool|"
+    r"bytes|collections|complex|deque|dict|float|frozenset|int|list|object|set|str|torch|tuple|typing"
+    r")\b)*"
+)
 
 
 class Later:
@@ -142,7 +147,7 @@ class Later:
                 for node in nodes(class_node)
                 if isinstance(node, ast.AnnAssign)
                 and isinstance(node.target, ast.Attribute)
-                and not re.fullmatch(_ANY_TENSOR, ast.unparse(node.annotation))
+                and _may_tell_dims(node.annotation)
             }
             writes = self._by_methods[class_node] = _Writes(
                 writes.bound - declared, writes.added - declared, writes.filled
@@ -174,6 +179,11 @@ class Later:
             is_changed or joins.entries(value, store) == Entries()
         ):
             self.interpreter.havoc_containers([value], store)
+
+
+def _may_tell_dims(annotation: ast.expr) -> bool:
+    """Whether an annotation has a word other than those of plain types."""
+    return re.fullmatch(_PLAIN_TYPES, ast.unparse(annotation)) is None
 
 
 def _is_empty(value: Value, store: Store) -> bool:
