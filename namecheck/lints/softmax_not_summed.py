@@ -7,7 +7,8 @@ model is wrong.
 
 Weights that are renormalised (divided by their sum, before the contraction or after it) are
 deliberate and not reported. Neither are weights of a softmax over the last dimension that are
-transposed, or contracted by explicit letters, to sum the members of each of some groups.
+transposed, or contracted by explicit letters, to sum the members of each of some groups; nor is a
+matrix of distributions on the right of a product, which mixes them: `topics @ words_of_topics`.
 
 Bad:
 
@@ -68,6 +69,7 @@ _TURNED: Final = "turned"
 _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
+_OF_MATRICES: Final = (*_PRODUCTS, "mm", "linalg.matmul")
 _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
 
 
@@ -140,6 +142,8 @@ class Lint(Listener):
             return
         summed = _summed(applied, operand)
         if not summed or not all(following.is_other(name, weights.name) for name in summed):
+            return
+        if _mixes(applied, operand):
             return
         meant = weights.last and (weights.turned or applied.operator in SUBSCRIPTS)
         values = [each.dims for each in applied.operands if each.position != operand.position]
@@ -294,6 +298,17 @@ def _are_groups(weights: Weights, summed: Sequence[Name], weighed: Sequence[Dims
     """Whether the normalised dim is no side of a square, and no values have it."""
     names = [*summed, *(name for dims in weighed for name in dims.names)]
     return all(word(name) != word(weights.name) for name in names)
+
+
+def _mixes(applied: Applied, tensor_operand: TensorOperand) -> bool:
+    """Whether each row of a matrix on the right of a product is a distribution to be mixed.
+
+    The weights of an attention depend on the items of a batch, or are the scores of pairs.
+    """
+    if tensor_operand.position != 1 or applied.operator not in _OF_MATRICES:
+        return False
+    kind = following.tag(tensor_operand.value, _SCORES, applied.store)
+    return tensor_operand.dims.rank == 2 and kind != _ATTENTION
 
 
 def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:
