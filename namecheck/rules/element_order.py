@@ -67,7 +67,7 @@ def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
     own, goal = _settled(
         [piece.ratio for piece in pieces], [Piece(Dim(None, size)).ratio for size in sizes]
     )
-    if _are_exchanged_alike(own, goal):
+    if _are_exchanged_alike(own, goal) or _gives_steps(own, goal):
         return
     before, after = _shares(own), _shares(goal)
     if not before or not after or before[-1] != after[-1]:
@@ -239,6 +239,19 @@ def _are_exchanged_alike(own_ratios: _Ratios, goal: _Ratios) -> bool:
     if one is None or other is None or not _are_observed(one, other):
         return False
     return not are_apart(one.size, other.size)
+
+
+def _gives_steps(own_ratios: _Ratios, goal: _Ratios) -> bool:
+    """Whether a dim is divided by a step for each of two other dims, which are kept whole.
+
+    ``[B, C, H, W]`` is viewed as ``[B, C//(s*s), H, s, W, s]``, on purpose, for models that were
+    trained so.
+    """
+    new = [each for each in goal if each not in own_ratios]
+    divided = [each for each in own_ratios if each not in goal]
+    if len(divided) != 1 or len(new) != 3:
+        return False
+    return any(new.count(each) == 2 for each in new if each is not None)
 
 
 def _is_of_rest(*quotients: Ratio) -> bool:
