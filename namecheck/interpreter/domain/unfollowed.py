@@ -1,4 +1,4 @@
-"""What the syntax of a function tells of a call whose body is not run."""
+"""What the syntax of a function tells of its calls: whether to follow one, and what it does."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from namecheck.interpreter.domain.scopes import Function, examine, own_nodes
 _LOOKING: Final = frozenset(
     {"callable", "getattr", "hasattr", "id", "isinstance", "issubclass", "print", "repr", "setattr"}
 )
+# A short function has at most so many statements.
+_SHORT: Final = 8
+_LOOPS: Final = (ast.For, ast.AsyncFor, ast.While, ast.comprehension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Unfollowed:
     The result is its first argument if it `returns_argument`; a function of this kind if it
     `returns_decorator`. If it `leaves_argument`, it does not call the first argument either, nor
     passes it on. `filled` are the variables of outer scopes whose containers it may change,
-    `rebound` those that it binds.
+    `rebound` those that it binds. It `is_short` if it has few statements, and no loop.
     """
 
     returns_argument: bool
@@ -32,6 +35,7 @@ class Unfollowed:
     returns_decorator: bool
     filled: frozenset[str]
     rebound: frozenset[str]
+    is_short: bool
 
 
 def unfollowed(function_node: Function) -> Unfollowed:
@@ -57,6 +61,8 @@ def unfollowed(function_node: Function) -> Unfollowed:
         and all(_is_decorator(result, nested_functions) for result in results),
         frozenset(filled_variables(function_node)) - scope.local,
         frozenset(scope.global_ | scope.nonlocal_),
+        sum(isinstance(node, ast.stmt) for node in body_nodes) <= _SHORT
+        and not any(isinstance(node, _LOOPS) for node in body_nodes),
     )
 
 

@@ -24,9 +24,13 @@ from namecheck.interpreter.evaluation.circumstances import Circumstances
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.operators import Inference, Operator
 
-# How deep calls are followed: from the top level of the program, and from entry points.
+# How deep calls are followed: from the top level of the program, from entry points, and from those
+# of a file that declares no dims, to functions that are not short. What such a function reads of
+# its own tensors is seen where it is an entry point itself; deeper calls take most of the time, and
+# show little else.
 _CALL_DEPTH: Final = 16
 _SPARING_DEPTH: Final = 6
+_SHALLOW_DEPTH: Final = 2
 # How many paths are kept apart, likewise.
 _PATHS: Final = 8
 _SPARING_PATHS: Final = 3
@@ -67,6 +71,9 @@ class FileFacts(Protocol):
     def renames_in_place(self, source: Source) -> bool:
         """Whether a file renames tensors or permutes their names in place."""
 
+    def only_reads_sizes(self, source: Source) -> bool:
+        """Whether a file declares no dims, and its names are those of sizes that it reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -99,12 +106,14 @@ class Budget:
     """How many expressions may still be evaluated: `left`.
 
     It is `sparing` while entry points are run: on unknown arguments, and only functions that may
-    contribute to names. It is `brief` while each function is run once, by itself, along one path.
+    contribute to names. It is `shallow` in a file that declares no dims. It is `brief` while each
+    function is run once, by itself, along one path.
     `exhaustions` counts the blocks of `limited` that have used up their limit.
     """
 
     left: int = _STEPS
     sparing: bool = False
+    shallow: bool = False
     brief: bool = False
     exhaustions: int = 0
 
@@ -115,10 +124,13 @@ class Budget:
             return 1
         return _SPARING_PATHS if self.sparing else _PATHS
 
-    @property
-    def depth(self) -> int:
-        """How deep calls are followed."""
-        return _SPARING_DEPTH if self.sparing else _CALL_DEPTH
+    def depth(self, *, is_short: bool) -> int:
+        """How deep calls are followed, to a function that may be short."""
+        if not self.sparing:
+            return _CALL_DEPTH
+        if self.brief or (self.shallow and not is_short):
+            return _SHALLOW_DEPTH
+        return _SPARING_DEPTH
 
     def spend(self, cost: int = 1) -> bool:
         """Reduce the budget; False when it is used up."""

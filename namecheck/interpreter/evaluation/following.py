@@ -116,7 +116,10 @@ class Following:
         budget, around = self.interpreter.budget, self.interpreter.progress.around
         # On unknown arguments every level of a recursion has the same outcome.
         recursion = 2 if budget.sparing else _RECURSION
-        if circumstances.depth(frame) > (2 if budget.brief else budget.depth):
+        is_short = (
+            budget.shallow and self.interpreter.context.files.unfollowed(function.node).is_short
+        )
+        if circumstances.depth(frame) > budget.depth(is_short=is_short):
             self.interpreter.context.ledger.reach("depth of calls")
             if around is not None:
                 around.is_cut = True

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from namecheck.core import syntax
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
@@ -101,6 +102,12 @@ class FileFacts:
 
             documenting = self._documenting[source.tree] = Documenting(source.tree)
         return documenting.documents(function_node)
+
+    def only_reads_sizes(self, source: Source) -> bool:
+        """Whether a file declares no dims, and its names are those of sizes that it reads."""
+        if self._evidence is not Evidence.OBSERVED:
+            return False
+        return not syntax.names_something(source.text.encode("utf-8", "replace"))
 
     def has_arrays(self, source: Source) -> bool:
         """Whether a file imports a library whose arrays have a shape."""

@@ -73,7 +73,8 @@ class Program:
 
     def run_functions(self) -> None:
         """Run the entry points of the file, on unknown arguments."""
-        self.interpreter.budget.sparing = True
+        budget, files = self.interpreter.budget, self.interpreter.context.files
+        budget.sparing, budget.shallow = True, files.only_reads_sizes(self.source)
         frame = Frame(self.environment)
         meter = self.interpreter.context.ledger.meter
         for node, function in list(self.interpreter.definitions.functions.items()):
