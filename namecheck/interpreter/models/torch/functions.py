@@ -67,7 +67,7 @@ def function(interpreter: Interpreter, name: str, call: Call) -> Value:
     operator = torch.function(path)
     if operator is None:
         devices.check_first(interpreter, path, call)
-        if name.startswith("nn.init."):
+        if name.startswith("nn.init.") and name.endswith("_"):
             return call.argument(0, "tensor")
         # Tensors that torch changes in place keep their names.
         word = path.rpartition(".")[2].rstrip("_")
