@@ -121,6 +121,13 @@ def complain(message: object) -> None:
     print(f"namecheck: {text}", file=sys.stderr)
 
 
+def naming_advice(subject: str, *, unpacks: bool) -> str:
+    """Why nothing is known of tensors, and how to name their dims."""
+    further = ", or take the names of its variables: --evidence observed" if unpacks else ""
+    example = '`x: Annotated[Tensor, "batch time"]`'
+    return f"{subject} names no dimension: annotate a tensor, as in {example}{further}"
+
+
 def say(text: str) -> None:
     """Print a text without colours to standard output, its control characters visible."""
     from namecheck.report.frame import visible_lines

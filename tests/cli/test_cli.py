@@ -370,3 +370,32 @@ def test_a_missing_path_is_no_check_that_passed(capsys: pytest.CaptureFixture[st
     printed = capsys.readouterr()
     assert "passed" not in printed.out
     assert "there is no no_such_file.py" in printed.err
+
+
+PLAIN: Final = """\
+import torch
+
+def swap(x):
+    B, C = x.shape
+    return x.view(B, C)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "flags", "advises"),
+    [
+        ({"plain.py": PLAIN}, (), True),
+        ({"plain.py": PLAIN}, ("--evidence", "observed"), False),
+        ({"plain.py": PLAIN}, ("--output-format", "concise"), False),
+        ({"plain.py": PLAIN, "noted.py": NOTED}, (), False),
+        ({"good.py": "x = 1\n"}, (), False),
+    ],
+)
+def test_says_what_names_dims_where_nothing_does(
+    run: Run, files: dict[str, str], flags: tuple[str, ...], advises: bool
+) -> None:
+    """All checks pass in plain code, as none is made."""
+    for name, text in files.items():
+        Path(name).write_text(text)
+    _, _, errors = run("check", "--no-cache", *flags, *files)
+    assert ("--evidence observed" in errors) is advises

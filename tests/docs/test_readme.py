@@ -39,15 +39,19 @@ def test_shows_what_the_command_prints() -> None:
     assert is_cut_from(output, check_tour().stdout)
 
 
-def test_shows_four_mistakes() -> None:
-    [_, shown, *_] = blocks("text")
-    command, _, told = shown.partition("\n")
-    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
-    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout) == (1, told), run.stderr
-    lines = (ROOT / words[-1]).read_text().splitlines()
-    marked = [n for n, line in enumerate(lines, 1) if "# error: " in line]
-    assert marked == [int(line.split(":")[1]) for line in told.splitlines()[:-1]]
+def test_shows_mistakes_at_their_lines() -> None:
+    """In plain code, and in code whose dims are declared."""
+    [_, *shown, _] = blocks("text")[:4]
+    assert len(shown) == 2
+    for screen in shown:
+        command, _, told = screen.partition("\n")
+        words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+        run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (run.returncode, run.stdout) == (1, told), run.stderr
+        path = words[-1]
+        lines = (ROOT / path).read_text().splitlines()
+        marked = [n for n, line in enumerate(lines, 1) if "# error: " in line]
+        assert marked == [int(line) for line in re.findall(rf"{path}:(\d+):\d+", told)]
 
 
 def test_the_table_lists_the_findings() -> None:

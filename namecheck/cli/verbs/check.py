@@ -22,6 +22,7 @@ from namecheck.cli.console import (
     adjusted,
     complain,
     listed,
+    naming_advice,
     report_missing,
     report_outward,
     standard_input,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from namecheck.project.settings import Settings
     from namecheck.project.shards import Shard
     from namecheck.report.painter import Painter
+
+# How many bytes of files are read again to say why nothing was found in them.
+_READ_AGAIN: Final = 1_000_000
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -215,7 +219,31 @@ def _run(arguments: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
         whole = _print_findings(run, requested, arguments.shard, complete=not ran.missing)
     status = FOUND if run.result.errors else CLEAN
+    if status is CLEAN and here.output_format == "full" and _names_nothing(run):
+        complain(naming_advice("the code", unpacks=True))
     return _status(arguments, run, status, wrong=bool(ran.missing) or not whole)
+
+
+def _names_nothing(run: CheckRun) -> bool:
+    """Whether no file names a dimension, although some read sizes of tensors.
+
+    Where there is much to read, one that does is likely, and nobody waits for the answer.
+    """
+    from namecheck.core import regular_files, syntax
+
+    if sum(entry.size for entry in run.entries) > _READ_AGAIN:
+        return False
+    unpacks = False
+    for entry in run.entries:
+        data = run.contents.get(entry.path)
+        try:
+            data = regular_files.contents(entry.location) if data is None else data
+        except OSError:
+            continue
+        if entry.settings.names_dims(data):
+            return False
+        unpacks = unpacks or syntax.unpacks_sizes(data)
+    return unpacks
 
 
 def _is_excluded(path: str) -> bool:

@@ -15,6 +15,7 @@ from namecheck.cli.console import (
     add_format_flag,
     add_semantics_flag,
     complain,
+    naming_advice,
     painter,
     print_lines,
     settings_for,
@@ -71,10 +72,7 @@ def _advice(name: str, data: bytes, settings: Settings) -> str:
 
     if settings.names_dims(data):
         return f"no tensor is known in {name}"
-    example = '`x: Annotated[Tensor, "batch time"]`'
-    unpacks = syntax.unpacks_sizes(data)
-    further = ", or take the names of its variables: --evidence observed" if unpacks else ""
-    return f"{name} names no dimension: annotate a tensor, as in {example}{further}"
+    return naming_advice(name, unpacks=syntax.unpacks_sizes(data))
 
 
 def _read(path: str) -> bytes:
