@@ -77,6 +77,13 @@ class Source:
         return self.text.split("\n")
 
     @cached_property
+    def nodes(self) -> int:
+        """How many nodes its tree has, without contexts and operators."""
+        from namecheck.core import trees  # only large projects need it
+
+        return len(trees.nodes(self.tree))
+
+    @cached_property
     def _ascii(self) -> bool:
         return self.text.isascii()
 

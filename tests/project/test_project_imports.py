@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -16,6 +17,7 @@ import pytest
 from namecheck import project
 from namecheck.cli import main
 from namecheck.interpreter.domain import meter
+from namecheck.interpreter.workspace import importers
 from namecheck.project import Walk, workers
 from namecheck.project.settings import Settings
 
@@ -579,6 +581,30 @@ def test_a_tangle_that_costs_too_much_does_not_depend_on_the_order(
     assert any(message.startswith(" judged") for message in messages)
 
 
+@pytest.mark.parametrize("closure", [900, 1_400, 2_200, 3_500])
+def test_a_tangle_of_too_many_files_does_not_depend_on_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closure: int
+) -> None:
+    monkeypatch.setattr(meter, "_CLOSURE", closure)
+    monkeypatch.setattr(importers, "_UNCOUNTED", 600)
+    messages: set[str] = set()
+    for seed in (0, 12, 20, 22, 69, 103):
+        chance = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        for name, text in _tangle(chance, 7 if seed < 100 else 15).items():
+            (folder / name).write_text(text)
+        monkeypatch.chdir(folder)
+        entries = Walk().entries(["."])
+        first = project.check(entries)
+        assert first.faults == 0
+        messages |= {one.message.partition("is not")[2] for one in first.findings}
+        for _ in range(4):
+            chance.shuffle(entries)
+            assert set(project.check(entries).findings) == set(first.findings)
+    assert any(message.startswith(" followed") for message in messages)
+
+
 def test_imports_that_cost_too_much_are_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -596,3 +622,65 @@ def test_imports_that_cost_too_much_are_not_followed(
     lines_of = [(finding.code, finding.span.line) for finding in findings]
     assert lines_of == [("NC103", 3), ("NC103", 4), ("NC091", 5)]
     assert findings[2].message.startswith("'m2' is not followed, nor are later imports")
+
+
+def _chain(folder: Path, length: int) -> None:
+    """Files that each import the next at their top, and the first of them is named by `main`."""
+    for number in range(length):
+        after = f"import m{number + 1}\nm{number + 1}.x.relu()\n" if number + 1 < length else ""
+        text = f"import torch\n{after}x = torch.zeros(2, 3, names=('N', 'C'))\n" + "x.relu()\n" * 50
+        (folder / f"m{number}.py").write_text(text)
+    (folder / "main.py").write_text("from m0 import x\nx.sum('H')\nx.refine_names('N', 'C')\n")
+
+
+def test_a_file_whose_imports_import_too_much_is_judged_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _chain(tmp_path, 6)
+    monkeypatch.chdir(tmp_path)
+    with (tmp_path / "main.py").open("a") as more:
+        more.write("def f(y):\n    y.refine_names('N', 'C').sum('T')\n")
+    check = functools.partial(_places, ["main.py"])
+    assert check() == [("NC103", 2), ("NC103", 5)]
+    monkeypatch.setattr(meter, "_CLOSURE", 3_500)  # two of them
+    assert check() == [("NC091", 2), ("NC103", 5)]
+    assert _places(["m4.py", "main.py"]) == check()
+    assert _places(["m3.py", "m4.py", "m5.py"]) == []
+
+
+def _places(paths: list[str]) -> list[tuple[str, int]]:
+    return [(one.code, one.span.line) for one in project.check(Walk().entries(paths)).findings]
+
+
+def test_files_that_cost_memory_to_parse_are_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # They are not run: a name is only looked for in them.
+    for number in range(9):
+        (tmp_path / f"m{number}.py").write_text("-a\n" * 100)
+    lines = [f"from m{number} import b{number}\nb{number}.sum('H')\n" for number in range(9)]
+    (tmp_path / "main.py").write_text("import torch\nreveal_names = 1\n" + "".join(lines))
+    monkeypatch.chdir(tmp_path)
+    assert _places(["main.py"]) == []
+    monkeypatch.setattr(importers, "_UNCOUNTED", 1_000)
+    monkeypatch.setattr(meter, "_CLOSURE", 10_000)
+    assert _places(["main.py"]) == [("NC091", 4)]
+
+
+def test_what_the_cache_keeps_depends_on_all_files_that_cost_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _chain(tmp_path, 6)
+    (tmp_path / "pyproject.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(meter, "_CLOSURE", 3_500)
+    command = ["check", "--output-format", "concise", "-j", "1", "main.py"]
+
+    def said() -> str:
+        main.main(command)
+        return capsys.readouterr().out
+
+    assert "NC091" in (first := said())
+    assert said() == first
+    (tmp_path / "m1.py").write_text("import torch\nx = torch.zeros(2, names=('N',))\n")
+    assert "NC103" in said()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from namecheck.core.faults import Exhausted
+from namecheck.core.syntax import Source
 
 EXPRESSION: Final = 8
 """The steps of one expression."""
@@ -36,6 +37,9 @@ _LINE: Final = 200
 _MOST: Final = 3_200_000
 # Of these, the files that it imports may take so many; then no further ones are run.
 _IMPORTS: Final = 1_000_000
+# What it imports, and all that this imports in turn, may take so many; otherwise no file is run for
+# it. Real files take up to 3,200,000.
+_CLOSURE: Final = 5_000_000
 # However much they take, so many are left for the file itself.
 _LEAST: Final = 1_000_000
 # The file may cost so many where each function is run by itself.
@@ -45,6 +49,8 @@ _BRIEF: Final = 1_000_000
 _AGAIN: Final = 1_800_000
 # Characters of source that cost one step, to be parsed and indexed.
 _PARSED: Final = 4
+# The steps of parsing one node, and the memory that it takes.
+_NODE: Final = 8
 # The square of the number of axes that costs one step where they are bound.
 _PAIRS_OF_AXES: Final = 1_024
 
@@ -105,6 +111,10 @@ class Meter:
         self.whole = max(self._limit - self._of_imports, min(_LEAST, self._limit))
         self.end = min(self.end, self.whole)
 
+    def exceed_imports(self) -> None:
+        """Count imports that cost too much: no further file may be run."""
+        self.add_imports(max(_CLOSURE, _IMPORTS + 1))
+
     @property
     def is_spent(self) -> bool:
         """Whether nothing more of the file is judged."""
@@ -132,6 +142,21 @@ class Meter:
         self.spent += cost
         if self.spent > self.end:
             raise Exhausted
+
+
+def is_too_much(cost: int) -> bool:
+    """Whether the files that are run for one file cost more than they may."""
+    return cost > _CLOSURE
+
+
+def of_parsing(source: Source) -> int:
+    """The steps with which the analysis of a file begins."""
+    return len(source.text) // _PARSED
+
+
+def unpaid(source: Source) -> int:
+    """The steps of parsing a file that its characters do not tell: those of dense code."""
+    return max(_NODE * source.nodes - of_parsing(source), 0)
 
 
 def _most(text: str) -> int:

@@ -3,14 +3,85 @@
 The top level of a file is run once, whoever imports it. An importer still counts what it costs, so
 that the outcome is the same whichever file was analysed first. For the same reason a top level
 follows all its imports: files that import each other in a cycle are run from one of them, which may
-be any.
+be any. Where they cost too much together, it is run without them.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from namecheck.core.findings import Finding, Span
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain import meter
 from namecheck.interpreter.evaluation.findings import NOT_JUDGED
 from namecheck.interpreter.workspace.assembly import Assembly
+
+# The nodes of files of so many characters are not counted: they are few.
+_UNCOUNTED: Final = 500_000
+
+
+class TooMuch(Exception):
+    """The files that are read and run for one file cost more than they may."""
+
+
+class Closure:
+    """The files that are read and run for one file, and what they cost together.
+
+    The file itself is not counted. `complete` are the files whose imports are counted as well.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.complete: set[str] = set()
+        self._importer = location
+        self._steps: dict[str, int] = {}
+        self._unpaid: dict[str, int] = {}
+        self._uncounted: dict[str, Source] = {}
+        self._total = self._characters = 0
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        """How many files there are."""
+        return len(self._steps)
+
+    def require(self, location: str) -> None:
+        """Raise `TooMuch` for a file that may not be read."""
+        if self._is_closed and location not in self._steps and location != self._importer:
+            raise TooMuch
+
+    def add(self, location: str, source: Source, steps: int) -> None:
+        """Count a file and the steps that it has cost so far; raises `TooMuch`."""
+        self.require(location)
+        if self._is_closed or location == self._importer:
+            return
+        known = self._steps.get(location)
+        if known is None:
+            self._characters += len(source.text)
+            self._uncounted[location] = source
+        self._steps[location] = max(steps, known or 0)
+        self._total += self._steps[location] - (known or 0)
+        if self._characters > _UNCOUNTED:
+            self._count_nodes()
+        if meter.is_too_much(self._total):
+            raise TooMuch
+
+    def _count_nodes(self) -> None:
+        for location, source in self._uncounted.items():
+            self._unpaid[location] = meter.unpaid(source)
+            self._total += self._unpaid[location]
+        self._uncounted.clear()
+
+    def shrink(self, length: int) -> None:
+        """Forget all files but the first."""
+        while len(self._steps) > length:
+            location, steps = self._steps.popitem()
+            self._total -= steps + self._unpaid.pop(location, 0)
+            self._uncounted.pop(location, None)
+        self.complete.clear()
+
+    def close(self, length: int) -> None:
+        """Keep the first files, and refuse all others."""
+        self.shrink(length)
+        self._is_closed = True
 
 
 class Importer:
@@ -27,10 +98,17 @@ class Importer:
         may_import = self._interpreter.context.ledger.meter.may_import
         if may_import or location in self.counted:
             return True
-        if not self._is_noted:
-            self._is_noted = True
-            self._note(name)
+        self._note(name)
         return False
+
+    def refuse(self, name: str) -> None:
+        """Note that a file is not run, as it would cost too much; no further one may be run."""
+        self.follow_none()
+        self._note(name)
+
+    def follow_none(self) -> None:
+        """Run no further file: as many steps were spent in vain as imports may take."""
+        self._interpreter.context.ledger.meter.exceed_imports()
 
     def add(self, location: str, cost: int) -> None:
         """Count what the top level of a file costs, which was not counted before."""
@@ -38,6 +116,9 @@ class Importer:
         self._interpreter.context.ledger.meter.add_imports(cost)
 
     def _note(self, name: str) -> None:
+        if self._is_noted:
+            return
+        self._is_noted = True
         interpreter = self._interpreter
         interpreter.context.ledger.reach("steps of imports")
         source = interpreter.source

@@ -20,6 +20,7 @@ from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.evidence import Evidence
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain import meter
 from namecheck.interpreter.domain.cells import Fact
 from namecheck.interpreter.domain.meter import Purse
 from namecheck.interpreter.domain.renaming import Numbering
@@ -31,7 +32,7 @@ from namecheck.interpreter.evaluation.events import Listener
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
-from namecheck.interpreter.workspace.importers import Importer
+from namecheck.interpreter.workspace.importers import Closure, Importer, TooMuch
 from namecheck.interpreter.workspace.linking import Links
 from namecheck.interpreter.workspace.program import Program
 from namecheck.operators import Operator
@@ -105,11 +106,16 @@ class Uses:
     found: dict[Query, str | None] = field(default_factory=dict)
     steps: int = field(default=0, compare=False)
 
+    def include(self, other: Uses) -> None:
+        """Add what another analysis has used."""
+        self.modules |= other.modules
+        self.found.update(other.found)
+
 
 class Analysis(NamedTuple):
     """An analysis that runs: what it has read so far, and what may be run for it.
 
-    The analysis of a top level has no importer: it follows all its imports.
+    The analysis of a top level has no importer: it follows all its imports, or none.
     """
 
     uses: Uses
@@ -134,6 +140,11 @@ class Module:
     def environment(self) -> Environment:
         """The environment of its variables."""
         return self.program.environment
+
+    @property
+    def cost(self) -> int:
+        """The steps that its analysis has cost so far."""
+        return self.program.interpreter.context.ledger.meter.spent
 
 
 class _Cycle(Exception):
@@ -175,6 +186,8 @@ class Workspace:
         self._locations: dict[ast.AST, str] = {}
         self._known: set[str] = set()
         self._analyses: list[Analysis] = []
+        self._closure = Closure("")
+        self._abandoned = Uses()
         self._attempts = 0
         self._steps = 0
 
@@ -186,21 +199,35 @@ class Workspace:
         Also returns its uses: everything that the outcome depends on.
         """
         before = self._steps
-        module = self.module(location)
-        assert module is not None, f"{location} cannot be read"
-        meter = module.program.interpreter.context.ledger.meter
-        loaded = meter.spent
+        self._closure, self._abandoned = Closure(location), Uses()
+        module, importer = self._main(location)
+        loaded = module.cost
         uses = Uses({location})
-        importer = Importer(location, module.program.interpreter)
         self._count(module.uses.modules, importer)
         with self._used_by(uses, importer):
             module.program.run_as_main()
             module.program.run_functions()
-        self._steps += meter.spent - loaded
+        self._steps += module.cost - loaded
         uses.steps = self._steps - before
         if self._purse is not None:
             self._purse.spend(uses.steps)
+        uses.include(self._abandoned)
         return module.program, self._closed(uses)
+
+    def _main(self, location: str) -> tuple[Module, Importer]:
+        """The file to be analysed, after its top level, and without imports that cost too much."""
+        try:
+            module = self.module(location)
+        except TooMuch:
+            self._closure.close(0)
+            module = self._prepared(location)
+            assert module is not None
+            importer = Importer(location, module.program.interpreter)
+            importer.follow_none()
+            self._execute(module, importer)
+            return module, importer
+        assert module is not None, f"{location} cannot be read"
+        return module, Importer(location, module.program.interpreter)
 
     def _closed(self, uses: Uses) -> Uses:
         """The uses of an analysis, and those of all files that it uses, directly or not."""
@@ -263,9 +290,26 @@ class Workspace:
 
     def source(self, location: str) -> Source | None:
         """The file at a location; notes that the analysis uses it."""
+        importer = None
         if self._analyses:
             self._analyses[-1].uses.modules.add(location)
-        return self.files.source(location)
+            importer = self._analyses[-1].importer
+        length = len(self._closure)
+        try:
+            return self._read(location)
+        except TooMuch:
+            if importer is None:
+                raise
+            self._refuse(location, importer, length)
+            return None
+
+    def _read(self, location: str) -> Source | None:
+        """The file at a location, which is counted; raises `TooMuch`."""
+        self._closure.require(location)
+        source = self.files.source(location)
+        if source is not None:
+            self._closure.add(location, source, meter.of_parsing(source))
+        return source
 
     def _location(self, source: Source) -> str:
         return self._locations.get(source.tree, source.filename)
@@ -310,14 +354,43 @@ class Workspace:
             return None
         if not self._running:
             self._attempts = 0
+        length = len(self._closure)
+        try:
+            module = self._loaded(location)
+        except TooMuch:
+            if importer is None:
+                raise
+            self._refuse(location, importer, length)
+            return None
+        if module is not None and importer is not None:
+            self._count([location], importer)
+        return module
+
+    def _loaded(self, location: str) -> Module | None:
+        """A file that is not running, after its top level; raises `TooMuch`."""
         if location not in self._modules:
             self._modules[location] = self._load(location)
+        self._include(location)
         module = self._modules[location]
         if module is not None:
-            if importer is not None:
-                self._count([location], importer)
             self._depend_on(module.unfinished)
         return module
+
+    def _refuse(self, location: str, importer: Importer, length: int) -> None:
+        """Follow no further import of a file: those that it followed are the first."""
+        self._closure.close(length)
+        importer.refuse(self.files.name(location))
+
+    def _include(self, location: str) -> None:
+        """Count a file that was run, and all that it uses, directly or not; raises `TooMuch`."""
+        open_ = [location]
+        while open_:
+            used = open_.pop()
+            module = self._modules.get(used)
+            if module is not None and used not in self._closure.complete:
+                self._closure.complete.add(used)
+                self._closure.add(used, module.program.source, module.steps)
+                open_ += module.uses.modules
 
     def is_running(self, loaded: Module) -> bool:
         """Whether the top level of a file is still running."""
@@ -347,14 +420,19 @@ class Workspace:
             self._running[waiting].unfinished |= read
 
     def _load(self, location: str) -> Module | None:
+        length = len(self._closure)
         try:
             return self._run(location)
+        except TooMuch:
+            self._discard_readers(location)
+            raise
         except _Cycle as cycle:
+            self._closure.shrink(length)
             self._discard_readers(location)
             if cycle.outermost != location:
                 raise
             first = cycle.first
-        self.module(first)
+        self._loaded(first)
         if location in self._modules:
             return self._modules[location]
         return self._load(location)
@@ -370,24 +448,39 @@ class Workspace:
                     open_.append(name)
 
     def _run(self, location: str) -> Module | None:
-        source = self.files.source(location)
+        for running in [*self._running.values()][-1:]:
+            self._closure.add(running.location, running.program.source, running.cost)
+        module = self._prepared(location)
+        if module is not None:
+            self._execute(module, None)
+            self._closure.add(location, module.program.source, module.steps)
+        return module
+
+    def _prepared(self, location: str) -> Module | None:
+        """A file, none of which was run yet; None if there is no such file."""
+        source = self._read(location)
         if source is None:
             return None
         self._known.add(location)
         self._locations[source.tree] = location
-        program = Program(self._interpreter(source))
-        module = Module(location, program)
+        return Module(location, Program(self._interpreter(source)))
+
+    def _execute(self, module: Module, importer: Importer | None) -> None:
+        """Run the top level of a file."""
+        location, program = module.location, module.program
         self._running[location] = module
-        sparing = not self.facts.names_dims(source)
+        sparing = not self.facts.names_dims(program.source)
         try:
-            with self._used_by(module.uses):
+            with self._used_by(module.uses, importer):
                 program.load(self.files.name(location), sparing=sparing)
+        except TooMuch:
+            self._abandoned.include(module.uses)
+            raise
         finally:
             del self._running[location]
-        module.steps = program.interpreter.context.ledger.meter.spent
-        self._steps += module.steps
+            self._steps += module.cost
+        module.steps = module.cost
         self._add_to_ground(program)
-        return module
 
     def _interpreter(self, source: Source) -> Assembly:
         ledger = Ledger(next(self._blocks), self._ground)
