@@ -6,6 +6,7 @@ A fault in the analysis of a file becomes the finding NC005 of that file.
 from __future__ import annotations
 
 import ast
+import gc
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     )
 
 TOP: Final = Span(1, 1, 1, 1)
-# After this many characters of source the cached files are dropped.
-_KEPT: Final = 8_000_000
+# With more nodes of syntax trees than these the cached files are dropped: a node takes some 400
+# bytes. Ordinary code has one for each 13 characters, and hostile code for each.
+_KEPT: Final = 600_000
 # How many rule results are cached across files that name no dimension.
 _REMEMBERED: Final = 20_000
 
@@ -125,8 +127,11 @@ class Checker:
         """The findings of the interpreter in one file; its own faults become findings."""
         from namecheck.interpreter.workspace import analysis as interpreter
 
-        if self._counting or self._files.characters > _KEPT:
+        is_full = self._files.has_more_nodes(_KEPT)
+        if is_full or self._counting:
             self._begin()
+        if is_full:
+            gc.collect()  # analyses refer to each other in cycles
         self._files.add(source.filename, source)
         workspace = self._workspace_of(settings)
         try:

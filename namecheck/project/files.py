@@ -87,7 +87,8 @@ class ProjectFiles:
         self._found: dict[tuple[str, str], str | None] = {}
         self._list = cache(disk.listing)
         self._roots = cache(self._roots_of)
-        self.characters = 0
+        self._characters = self._nodes = 0
+        self._uncounted: list[Source] = []
 
     # Sources
 
@@ -106,8 +107,7 @@ class ProjectFiles:
 
     def add(self, location: str, source: Source) -> None:
         """Store a file that was read elsewhere."""
-        self.characters += len(source.text)
-        self._sources[location] = source
+        self._store(location, source)
         self._matters[location] = syntax.names_something(source.text.encode("utf-8", "replace"))
 
     def stored(self, location: str) -> Source | None:
@@ -122,9 +122,22 @@ class ProjectFiles:
                 source = None if data is None else syntax.parse(data, location)
             except Refused:
                 source = None
-            self.characters += 0 if source is None else len(source.text)
-            self._sources[location] = source
+            self._store(location, source)
         return self._sources[location]
+
+    def _store(self, location: str, source: Source | None) -> None:
+        self._sources[location] = source
+        if source is not None:
+            self._characters += len(source.text)
+            self._uncounted.append(source)
+
+    def has_more_nodes(self, limit: int) -> bool:
+        """Whether the trees of all stored files have more nodes than this."""
+        if self._characters <= limit:  # a node has at least one
+            return False
+        self._nodes += sum(source.nodes for source in self._uncounted)
+        self._uncounted.clear()
+        return self._nodes > limit
 
     def matters(self, location: str) -> bool:
         """Whether a file names dimensions."""
