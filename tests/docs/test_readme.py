@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 ROOT: Final = Path(__file__).parents[2]
 TOUR: Final = "fixtures/tour.py"
 
@@ -121,3 +123,10 @@ def test_marks_of_the_tour_are_its_findings() -> None:
     marks = [(n, m[1]) for n, line in enumerate(lines, 1) if (m := re.search(r"\[(NC\d+)\]", line))]
     found = json.loads(check_tour("--output-format", "json").stdout)
     assert [(item["location"]["row"], item["code"]) for item in found] == marks
+
+
+def test_says_how_many_tests_there_are(request: pytest.FixtureRequest) -> None:
+    stated = re.search(r"some ([\d,]+) tests run", (ROOT / "README.md").read_text())
+    assert stated is not None
+    # A run of a part has fewer; a run of all tells when the figure is too old.
+    assert len(request.session.items) < int(stated[1].replace(",", "")) + 300
