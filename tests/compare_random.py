@@ -16,9 +16,10 @@ Three kinds of findings are counted, because the runs cannot decide them. A find
 fails whenever it runs (docs/compare.md: unreached), so a line that no run reaches shows nothing.
 Nor does a branch that no run takes, where a size decides, which may depend on the data, or where an
 error does that a call may raise, as far as the analysis knows its operands. And a tensor
-whose size is unknown counts as having elements where an operator refuses its dtype
-(docs/semantics.md: dtypes); a run in which such a tensor happens to have none (`x.argwhere()`) goes
-on where the analysis has ended, so this run is left out.
+whose size is unknown counts as having elements where an operator refuses its dtype,
+or gives another without elements (docs/semantics.md: dtypes); a run in which such a tensor happens
+to have none (`x.argwhere()`) goes on where the analysis has ended, or with a dtype that was not
+inferred, so this run is left out.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ import itertools
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 import torch
@@ -43,8 +45,10 @@ from namecheck.core import syntax
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Position
+from namecheck.effects.words import read_condition
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Inferences
+from namecheck.operators import table
 from namecheck.runtime import runtime
 from namecheck.runtime.programs.recording import Recording, recording
 from tests.oracle import random_chains, random_flows
@@ -179,31 +183,73 @@ def compared_program(
 
 
 def of_no_elements(source: syntax.Source, sides: Sequence[Joined]) -> list[Joined]:
-    """The expressions whose refused dtype was accepted for a tensor without elements.
+    """The expressions inferred for a tensor of unknown size that happens to have no elements.
 
-    A result with a size of 0 is of such a tensor, and so is what reads a variable that has one.
+    Where an operand is such a tensor, a refused dtype was accepted, or a call that its row says to
+    be irregular without elements has another dtype. So has what is computed from the result, or it
+    is accepted though that of the inferred dtype is refused.
     """
     empty = {one.position for one in sides if _has_no_elements(one)}
-    refused = [one for one in sides if _may_be_unfounded(one) and "NC3" in one.static]
-    if not refused or not empty:
+    wrong = {one.position: one for one in sides if _may_be_unfounded(one)}
+    if not wrong or not empty:
         return []
     tree = ast.parse(source.text)
+    refused = {position for position, one in wrong.items() if "NC3" in one.static}
+    changed = {position for position, one in wrong.items() if one.fault is Fault.DTYPE}
+    of_empty = empty | _readers(tree, empty)
+    found = of_empty & (refused | (changed & _calls(tree, _irregular_without_elements())))
+    while more := (_readers(tree, found & changed) & (refused | changed)) - found:
+        found |= more
+    return [one for position, one in wrong.items() if position in found]
+
+
+def _readers(tree: ast.AST, values: Set[Position]) -> set[Position]:
+    """The expressions that contain one of these, or read a variable to which one is assigned."""
     names = {
         name.id
         for node in ast.walk(tree)
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
-        and (node.value is not None and _position(node.value) in empty)
+        and (node.value is not None and _position(node.value) in values)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         for name in ast.walk(target)
         if isinstance(name, ast.Name)
     }
-    readers = {
+    return {
         _position(node)
         for node in ast.walk(tree)
         if isinstance(node, ast.expr)
-        and any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+        and any(_reads(part, names, values) for part in ast.walk(node))
     }
-    return [one for one in refused if one.position in empty | readers]
+
+
+def _reads(part: ast.AST, names: Set[str], values: Set[Position]) -> bool:
+    if isinstance(part, ast.Name) and part.id in names:
+        return True
+    return isinstance(part, ast.expr) and _position(part) in values
+
+
+def _calls(tree: ast.AST, called: Set[str]) -> set[Position]:
+    """The calls of functions and methods with these names."""
+    return {
+        _position(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in called
+    }
+
+
+@cache
+def _irregular_without_elements() -> frozenset[str]:
+    """The functions and methods whose result may have another dtype without elements."""
+    return frozenset(
+        row.key.rpartition(".")[-1]
+        for row in table().values()
+        for _, signature in (row.alternatives("") if row.irregular else ())
+        for word in read_condition(row.irregular).words
+        if word.name == "numel"
+        and any("tensor" in one.kinds for one in signature if one.name in word.arguments)
+    )
 
 
 def _may_be_unfounded(one: Joined) -> bool:
@@ -212,7 +258,9 @@ def _may_be_unfounded(one: Joined) -> bool:
 
 
 def _has_no_elements(one: Joined) -> bool:
-    return any("=0" in shown for shown in one.observed)
+    """Whether a run had a tensor without elements where none was known to be."""
+    is_known = all("=0" in shown for shown in one.static.split(" | "))
+    return not is_known and any("=0" in shown for shown in one.observed)
 
 
 def _position(node: ast.expr) -> Position:

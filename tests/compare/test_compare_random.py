@@ -9,12 +9,19 @@ from collections import Counter
 
 import pytest
 
-from namecheck.compare.join import Verdict
+from namecheck.compare.join import Fault, Verdict
 from namecheck.core.semantics import Semantics
 from namecheck.interpreter.workspace.analysis import Inferences
 from namecheck.runtime import runtime
 from namecheck.runtime.programs.recording import recording
-from tests.compare_random import Grown, compared, compared_program, of_taken_branches
+from tests import compare_random
+from tests.compare_random import (
+    Compared,
+    Grown,
+    compared,
+    compared_program,
+    of_taken_branches,
+)
 from tests.programs_generator import mutated
 
 SEED = os.environ.get("NAMECHECK_SEED", "0")
@@ -82,6 +89,39 @@ def test_a_run_whose_tensor_has_no_elements_is_left_out(call: str) -> None:
         one = compared_program("empty", Grown(program, 1, False), recorded, Inferences())
     assert not one.is_wrong, one.show()
     assert {finding.code for finding in one.undecided} == {"NC304"}
+
+
+INTEGRAL = """
+import os
+import torch
+FLAG_0 = os.environ.get('FLAG_0') == '1'
+x = torch.ones(3, dtype=torch.int64)
+y = x[x > (2 if FLAG_0 else 0)]
+z = {}
+w = z.abs()
+print(w.bitwise_not())
+"""
+
+
+def integrated(call: str) -> Compared:
+    with recording(Semantics.NAMECHECK) as recorded:
+        grown = Grown(INTEGRAL.format(call), 1, False)
+        return compared_program("integral", grown, recorded, Inferences())
+
+
+def test_what_is_computed_from_an_integral_of_no_elements_is_left_out() -> None:
+    """It has the dtype of the tensor, and the analysis counts on elements (rw7100:12300)."""
+    one = integrated("torch.trapezoid(y)")
+    assert not one.is_wrong, one.show()
+    assert [each.static for each in one.joined if each.verdict is Verdict.AGREE]
+
+
+def test_a_dtype_that_elements_do_not_decide_is_compared_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only calls that the table says to be irregular are left out."""
+    monkeypatch.setattr(compare_random, "_irregular_without_elements", frozenset)
+    assert {each.fault for each in integrated("torch.trapezoid(y)").incorrect} == {Fault.DTYPE}
 
 
 def test_a_mistake_leaves_a_program_that_can_be_parsed() -> None:
