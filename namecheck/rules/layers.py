@@ -51,6 +51,13 @@ def normalizes_last(
 ) -> Dims:
     """The input's names; its last dims must have the normalized shape (nn.LayerNorm)."""
     sizes = _listed(normalized_shape)
+    if not sizes:
+        raise Contradiction(
+            "NC207",
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []",
+            help="The layer normalises over its last dims.",
+        )
     if input.dims.rank is not None and len(sizes) > input.dims.rank:
         raise Contradiction(
             "NC207",
