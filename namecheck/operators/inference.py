@@ -425,6 +425,13 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
     if isinstance(result, Unknown) or _has_tensor(out, _is_on_meta):
         return Inference(UNKNOWN, {"out": _forgotten(out)})
     results = result if isinstance(result, (tuple, list)) else (result,)
+    if len(results) > 1 and isinstance(out, Tensor):
+        raise Contradiction(
+            "NC114",
+            f"{row.key}(): argument 'out' must be tuple of Tensors, not Tensor",
+            error="TypeError",
+            help="Give a tensor for each result.",
+        )
     outs = out if isinstance(out, (tuple, list)) else (out,) * len(results)
     if len(outs) != len(results):
         raise Contradiction(

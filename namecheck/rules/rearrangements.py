@@ -176,8 +176,11 @@ def _windows(whole: Size, size: Size, step: Size) -> Size:
 
 @rule(memory="strides")
 def as_strided(input: Tensor, size: Sizes) -> Dims:
-    """No names (recorded: as_strided)."""
-    return OPEN if isinstance(size, Unknown) else Dims(tuple(map(new_dim, size)))
+    """No names (recorded: as_strided); a negative size is unknown, as torch accepts some."""
+    if isinstance(size, Unknown):
+        return OPEN
+    known = (UNKNOWN if isinstance(each, int) and each < 0 else each for each in size)
+    return Dims(tuple(map(new_dim, known)))
 
 
 @rule(memory="unknown")

@@ -73,8 +73,10 @@ def public() -> Iterator[tuple[str, Any, Any]]:
 def _is_public(owner: Any, attribute: str) -> bool:
     if not attribute.startswith("_"):
         return True
-    special = attribute.startswith("__") and attribute.endswith("__")
-    return owner is torch.Tensor and special and attribute not in dir(object)
+    if owner is not torch.Tensor or not (attribute.startswith("__") and attribute.endswith("__")):
+        return False
+    of_all = inspect.getattr_static(object, attribute, None)
+    return of_all is None or inspect.getattr_static(owner, attribute) is not of_all
 
 
 def _may_take_tensor(owner: Any, value: Any) -> bool:

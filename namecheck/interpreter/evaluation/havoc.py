@@ -94,14 +94,15 @@ class Havoc:
     def arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
         """Apply havoc to the arguments of a call of unknown code; only its name is known.
 
-        A `stranger` may also rename tensors. `containers` is enough for arguments without
-        instances, generators and functions.
+        What is passed as ``out=`` may get any shape. A `stranger` may also rename tensors.
+        `containers` is enough for arguments without instances, generators and functions.
         """
         values = (*call.args, *call.kwargs.values())
         self._patched(call.args, call.store)
         if stranger:
             self.labels(values, call.store)
         self._forget(values, call.store, call.frame)
+        self.interpreter.torch.forget(name, (), call.kwargs, call.store)
         if name.endswith("_") or "name" in name.lower():
             for value in values:
                 tensor = self._tensor(value, call.store)

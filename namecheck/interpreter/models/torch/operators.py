@@ -486,6 +486,8 @@ class TorchOperators:
                 target = operator_call.argument(key)
                 if isinstance(target, Opaque):
                     return self.promote(target, operator_call.store)
+                if isinstance(target, TupleValue):
+                    return replace(target, fields=answer.fields)
                 return target
         if isinstance(result, TupleValue) and answer.fields:
             return replace(result, fields=answer.fields)
