@@ -230,6 +230,21 @@ def order_of(steps: Sequence[int], shape: Sequence[int]) -> Memory:
     return laid(steps, shape, ordered(order))
 
 
+def covers(general_memory: Memory, specific_memory: Memory, sizes: Sequence[Size]) -> bool:
+    """Whether every tensor with these sizes and the specific order has the general one, too."""
+    if isinstance(general_memory, Unknown) or general_memory == specific_memory or 0 in sizes:
+        return True  # no elements have any order
+    if not isinstance(general_memory, Gapped) or isinstance(specific_memory, Unknown):
+        return False
+    order = order_in(specific_memory)
+    places = sizes if isinstance(order, Unknown) else order or sizes
+    if not len(general_memory.steps) == len(places) == len(sizes):
+        return False  # not all dims are known
+    pairs = zip(general_memory.steps, strides(specific_memory, sizes), sizes, strict=True)
+    is_ordered = general_memory.order in (UNKNOWN, order)
+    return is_ordered and all(known in (UNKNOWN, step) or size == 1 for known, step, size in pairs)
+
+
 def agrees(known_memory: Memory, actual_memory: Memory, sizes: Sequence[Size]) -> bool:
     """Whether a tensor with these sizes and the actual order may have the known order."""
     if isinstance(known_memory, Unknown) or isinstance(actual_memory, Unknown):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from namecheck.core import devices, dtypes
+from namecheck.core import devices, dtypes, memory_order
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import Device
 from namecheck.core.dims import OPEN, Dims, covers_dims, join_dims
@@ -145,9 +145,8 @@ def covers(general_tensor: Tensor, specific_tensor: Tensor) -> bool:
         dtypes.covers(general_tensor.dtype, specific_tensor.dtype)
         and devices.covers(general_tensor.device, specific_tensor.device)
         and general_tensor.layout in (UNKNOWN, specific_tensor.layout)
-        and (
-            general_tensor.memory in (UNKNOWN, specific_tensor.memory)
-            or 0 in specific_tensor.dims.sizes  # no elements have any order
+        and memory_order.covers(
+            general_tensor.memory, specific_tensor.memory, specific_tensor.dims.sizes
         )
         and covers_dims(general_tensor.dims, specific_tensor.dims)
         and (

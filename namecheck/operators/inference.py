@@ -495,7 +495,7 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
             named_dims = join_dims(named_dims, computed.dims)  # an axis may name an unnamed dim
         return replace(computed, dims=named_dims)
     dims = computed.dims
-    if row.out == "keeps" and out.dims.named() is Answer.MAYBE:
+    if keeps and out.dims.named() is Answer.MAYBE:
         dims = _perhaps_renamed_as(dims, out.dims)
     if named and row.out == "unifies":
         dims = broadcast(dims, out.dims)

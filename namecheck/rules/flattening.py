@@ -147,7 +147,7 @@ def _alone(dims: Dims, start: Position, end: Position) -> Answer:
         return Answer.MAYBE
     if (start < 0) is (end < 0):
         return Answer.YES if start == end else Answer.NO
-    return Answer.NO if start - end <= dims.min_rank - 1 else Answer.MAYBE
+    return Answer.NO if abs(start - end) < dims.min_rank else Answer.MAYBE
 
 
 def _merged(dims: Dims, start: Position, end: Position, out_dim: Name | EllipsisType) -> Dims:

@@ -137,7 +137,7 @@ def tiled(dim: Dim, count: Size, *, outside: bool = True) -> Dim:
     """A dim repeated as a whole, or, unless `outside`, element by element."""
     if count == 1:
         return dim
-    if isinstance(dim.name, str):
+    if isinstance(dim.name, (str, Unknown)):
         return Dim(dim.name, product((dim.size, count)))
     copies = new_dim(count)
     return merged([copies, dim] if outside else [dim, copies])
