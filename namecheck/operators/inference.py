@@ -504,10 +504,10 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
 
 
 def _perhaps_renamed_as(dims: Dims, model: Dims) -> Dims:
-    """The dims under the names of `model`, which may have some."""
-    if model.rank is None:
-        return dims.rename([UNKNOWN] * dims.min_rank)
-    return dim_map.renamed_as(dims, model)
+    """The dims under their own names, or under those of `model`, which may have some."""
+    if dims.rank is None:
+        return dims.mapped(lambda dim: replace(dim, name=UNKNOWN))
+    return join_dims(dims, dim_map.renamed_as(dims, model))
 
 
 def _abandoned(own_dims: Dims, computed: Dims) -> Dims:

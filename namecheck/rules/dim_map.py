@@ -95,10 +95,11 @@ def in_some_order(dims: Dims) -> Dims:
 
 
 def renamed_as(dims: Dims, model: Dims) -> Dims:
-    """The dims under the names of `model`, where both have the same rank."""
-    if dims.rank is None or dims.rank != model.rank:
+    """The dims under the names of `model`, where both may have the same rank."""
+    closed = None if dims.rank is None else of_rank(model, dims.rank)
+    if closed is None:
         return model if dims.open else dims
-    return dims.rename(model.names)
+    return dims.rename(closed.names)
 
 
 def of_rank_as(dims: Dims, model: Dims) -> Dims:
