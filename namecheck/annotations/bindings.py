@@ -14,7 +14,7 @@ repeat in a tensor, so they are not compared there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
@@ -100,6 +100,23 @@ class Bindings:
         fresh = bound.name is UNKNOWN and bound.size is UNKNOWN
         return Dim(name, symbol(own) if fresh else bound.size)
 
+    def outside(self, dims: Dims) -> Dims:
+        """The dims of a result as the caller has them: an axis that it passed once is one axis.
+
+        The body may have made a square of such an axis, and the result may have one of its two
+        dims. The caller has no such square: to it neither is the first, or the second.
+        """
+        axes = [name for name in dims.names if isinstance(name, Axis)]
+        if not any(axis.occurrence for axis in axes):
+            return dims
+        once = {
+            bound.name.name
+            for bound in self.axes.values()
+            if isinstance(bound.name, Axis) and not bound.name.occurrence
+        }
+        single = once.difference(naming.repeated([axis.name for axis in axes]))
+        return dims.mapped(lambda dim: _as_only_one(dim, single))
+
     def bound(self, axis: str, bound: Bound) -> Bindings:
         """A copy with another binding for one axis."""
         return replace(self, axes={**self.axes, axis: bound})
@@ -107,6 +124,13 @@ class Bindings:
     def unsure(self) -> Bindings:
         """A copy that records a check without a definite answer."""
         return replace(self, answer=Answer.MAYBE)
+
+
+def _as_only_one(dim: Dim, once: Set[str]) -> Dim:
+    """A dim whose axis is the only one of its tensor, if it is among these."""
+    if not isinstance(dim.name, Axis) or dim.name.name not in once:
+        return dim
+    return replace(dim, name=replace(dim.name, occurrence=0))
 
 
 Pair = tuple[Dimension, Dim, int]

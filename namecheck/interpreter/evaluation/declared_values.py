@@ -182,6 +182,8 @@ class DeclaredValues:
             return value
         content = joins.held(value, store)
         dims = dims_of(content.tensor.dims, bindings.dims_of(declared.pattern, scope))
+        if bindings.for_result:
+            dims = bindings.outside(dims)
         dtype = dtypes.meet(content.tensor.dtype, _dtype(declared))
         device = content.tensor.device
         if device is UNKNOWN and declared.device is not None:
