@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dataclasses import replace as replace
 
 _FIELDS: Final = "__dataclass_fields__"
+# A class with slots and this attribute keeps the hash of each instance: it is in many keys.
+_KEEPS_HASH: Final = "keeps_hash"
+_HASH: Final = "_hash"
 _MISSING: Final = object()
 _set: Final = object.__setattr__
 
@@ -66,7 +69,9 @@ class _Declaration:
                 fields[name] = _field_of(cls, name, annotation)
         self.cls = cls
         self.frozen = frozen
+        self.keeps_hash: bool = getattr(cls, _KEEPS_HASH, False)
         self.fields: Mapping[str, _Field] = fields
+        self.names = tuple(fields)
         self._standard: dict[str, StandardField[Any]] | None = None
 
     def __get__(self, instance: object, cls: type) -> Mapping[str, StandardField[Any]]:
@@ -92,6 +97,8 @@ class _Declaration:
             space[f"_make_{each.name}"] = each.factory
             slot = getattr(self.cls, each.name, None)
             space[f"_set_{each.name}"] = getattr(slot, "__set__", None)
+        if self.keeps_hash:
+            space["_keep_hash"] = getattr(self.cls, _HASH).__set__
         exec(text, space)
         compiled: Callable[..., Any] = space[name]
         compiled.__qualname__ = f"{self.cls.__qualname__}.{name}"
@@ -147,7 +154,8 @@ def _slotted(cls: type, declaration: _Declaration, additions: Mapping[str, objec
     for name in (*declaration.fields, "__dict__", "__weakref__"):
         body.pop(name, None)
     inherited = {name for base in cls.__mro__[1:] for name in getattr(base, "__slots__", ())}
-    body["__slots__"] = tuple(name for name in declaration.fields if name not in inherited)
+    slots = [*declaration.fields, _HASH] if declaration.keeps_hash else declaration.fields
+    body["__slots__"] = tuple(name for name in slots if name not in inherited)
     body["__qualname__"] = cls.__qualname__
     if declaration.frozen:
         body.setdefault("__getstate__", _state)
@@ -165,7 +173,7 @@ def _additions(declaration: _Declaration, eq: bool, order: bool) -> Iterator[tup
     """The attributes that a dataclass adds to a class, unless the class defines them itself."""
     yield "__init__", declaration.method("__init__", _init_text)
     yield "__repr__", declaration.method("__repr__", _repr_text)
-    yield "__match_args__", tuple(declaration.fields)
+    yield "__match_args__", declaration.names
     if eq:
         yield "__eq__", declaration.method("__eq__", _eq_text)
         yield (
@@ -199,6 +207,8 @@ def _init_text(declaration: _Declaration) -> str:
             lines.append(f"_set_{name}(self, {value})")  # the slot itself, which is quicker
         else:
             lines.append(f"_set(self, {name!r}, {value})")
+    if declaration.keeps_hash:
+        lines.append("_keep_hash(self, None)")
     if hasattr(declaration.cls, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n ".join(lines or ["pass"])
@@ -236,7 +246,13 @@ def _hash_text(declaration: _Declaration) -> str:
     ]
     # Classes of equal fields, as facts about one value are, should not meet in a dict.
     salt = zlib.crc32(declaration.cls.__qualname__.encode())
-    return f"def __hash__(self):\n return hash({_tuple(fields, 'self')}) ^ {salt}"
+    computed = f"hash({_tuple(fields, 'self')}) ^ {salt}"
+    if not declaration.keeps_hash:
+        return f"def __hash__(self):\n return {computed}"
+    return (
+        f"def __hash__(self):\n if self.{_HASH} is None: _keep_hash(self, {computed})\n"
+        f" return self.{_HASH}"
+    )
 
 
 def _order_text(name: str, operator: str) -> Callable[[_Declaration], str]:
@@ -268,13 +284,21 @@ def _refuse(instance: object, name: str, what: str) -> None:
         raise FrozenInstanceError(f"cannot {what} field {name!r}")
 
 
-def _names(instance: object) -> Iterator[str]:
-    """The names of the fields of an instance."""
-    for cls in type(instance).__mro__:
-        declaration = cls.__dict__.get(_FIELDS)
+def names_of(cls: type) -> tuple[str, ...] | None:
+    """The names of the fields of a dataclass; None for another class."""
+    for base in cls.__mro__:
+        declaration = base.__dict__.get(_FIELDS)
         if isinstance(declaration, _Declaration):
-            return iter(declaration.fields)
-    raise TypeError(f"{type(instance).__name__} is no dataclass")
+            return declaration.names
+    return None
+
+
+def _names(instance: object) -> tuple[str, ...]:
+    """The names of the fields of an instance."""
+    names = names_of(type(instance))
+    if names is None:
+        raise TypeError(f"{type(instance).__name__} is no dataclass")
+    return names
 
 
 def _state(self: object) -> list[object]:
@@ -284,6 +308,8 @@ def _state(self: object) -> list[object]:
 def _set_state(self: object, field_values: list[object]) -> None:
     for name, value in zip(_names(self), field_values, strict=True):
         _set(self, name, value)
+    if hasattr(type(self), _KEEPS_HASH):
+        _set(self, _HASH, None)  # the hash of a text differs between processes
 
 
 def _replace(instance: Any, /, **replacements: object) -> object:

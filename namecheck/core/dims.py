@@ -13,7 +13,7 @@ import enum
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
@@ -58,6 +58,7 @@ Position: TypeAlias = int | Elsewhere
 class Dims:
     """The dimensions of a tensor; `open` where unknown dims may stand between prefix and suffix."""
 
+    keeps_hash: ClassVar[bool] = True
     prefix: tuple[Dim, ...] = ()
     suffix: tuple[Dim, ...] = ()
     open: bool = False
@@ -100,7 +101,7 @@ class Dims:
     @property
     def complete(self) -> bool:
         """Whether the rank and all names are known."""
-        return not self.open and all(dim.name is not UNKNOWN for dim in self.prefix)
+        return not self.open and not [dim for dim in self.prefix if dim.name is UNKNOWN]
 
     def named(self) -> Answer:
         """Whether any dim has a name."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import STANDARD_DEVICE, Device
@@ -159,6 +159,7 @@ class Defaults:
     is whether a tensor of an unknown device may be on the meta device, which refuses fewer dtypes.
     """
 
+    keeps_hash: ClassVar[bool] = True
     dtype: DType = STANDARD_DEFAULT
     autocast: bool = False
     device: Device = STANDARD_DEVICE

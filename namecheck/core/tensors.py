@@ -24,6 +24,7 @@ class Tensor:
     be certain. None where the known `dims` say all.
     """
 
+    keeps_hash: ClassVar[bool] = True
     dims: Dims = OPEN
     dtype: DType = UNKNOWN
     device: Device = UNKNOWN

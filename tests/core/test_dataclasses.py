@@ -162,3 +162,46 @@ def test_an_instance_in_itself_is_shown() -> None:
     node = Node([])
     node.inner.append(node)
     assert repr(node).endswith("Node(inner=[...])")
+
+
+@quick.dataclass(frozen=True, slots=True)
+class Counted:
+    """A value that counts how often it is hashed."""
+
+    hashed: ClassVar[list[Counted]] = []
+    number: int
+
+    def __hash__(self) -> int:
+        self.hashed.append(self)
+        return self.number
+
+
+@quick.dataclass(frozen=True, slots=True)
+class Keeping:
+    """A class whose instances keep their hashes."""
+
+    keeps_hash: ClassVar[bool] = True
+    part: Counted
+    other: int = 0
+
+
+@quick.dataclass(frozen=True, slots=True)
+class AlsoKeeping(Keeping):
+    """A class that does so because its base does."""
+
+    more: int = 0
+
+
+@pytest.mark.parametrize("cls", [Keeping, AlsoKeeping])
+def test_a_hash_is_kept(cls: type[Keeping]) -> None:
+    Counted.hashed.clear()
+    one, equal = cls(Counted(1)), cls(Counted(1))
+    assert {one: 2}[equal] == 2
+    assert hash(one) == hash(one) == hash(equal)
+    assert len(Counted.hashed) == 2
+    other = quick.replace(one, part=Counted(2))
+    assert hash(other) == hash(cls(Counted(2))) != hash(one)
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one
+    assert hash(again) == hash(one)
+    assert dataclasses.astuple(one)[1:] == tuple(0 for _ in dataclasses.fields(one)[1:])

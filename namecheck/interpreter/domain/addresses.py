@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import ClassVar
 
 from namecheck.core.dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from namecheck.core.dataclasses import dataclass
 class OpaqueTensor:
     """The tensor that an opaque value is, by its key."""
 
+    keeps_hash: ClassVar[bool] = True
     key: Hashable
 
 

@@ -9,7 +9,7 @@ attribute has its name: they belong to the owner as these do.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Final
+from typing import ClassVar, Final
 
 from namecheck.core.dataclasses import dataclass
 
@@ -17,6 +17,8 @@ from namecheck.core.dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Fact:
     """An assumption of a path."""
+
+    keeps_hash: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class EqualSizes(Fact):
 class Written:
     """The number of the last write to a mutable value."""
 
+    keeps_hash: ClassVar[bool] = True
     address: Hashable
 
 
@@ -89,6 +92,7 @@ class Initial:
 class AttributeNames:
     """The names of the attributes that any path has written to an instance."""
 
+    keeps_hash: ClassVar[bool] = True
     address: Hashable
 
 
@@ -145,6 +149,7 @@ class TorchState:
 class ModuleAttribute:
     """The device, dtype or format of a module's tensors, by its address."""
 
+    keeps_hash: ClassVar[bool] = True
     attribute: str
     address: Hashable
 
@@ -153,6 +158,7 @@ class ModuleAttribute:
 class ModuleAttributeRun:
     """The run that wrote a `ModuleAttribute`."""
 
+    keeps_hash: ClassVar[bool] = True
     attribute: str
     address: Hashable
 
@@ -164,6 +170,7 @@ class AxisCell:
     `of_field` where a field or an attribute of the instance has bound it.
     """
 
+    keeps_hash: ClassVar[bool] = True
     axis: str
     of_field: bool = False
 
