@@ -21,6 +21,7 @@ import enum
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Final, TypeAlias, TypeVar
 
@@ -191,14 +192,23 @@ _SEVERAL: Final = "several"
 
 def scopes(text: str) -> tuple[int, ...]:
     """The scopes of the axes in a text."""
-    return tuple(map(int, re.findall(_SCOPES, text))) if _SCOPE in text else ()
+    return parted(text)[1] if _SCOPE in text else ()
+
+
+@lru_cache(maxsize=4096)
+def parted(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The pieces of a text before, between and after the scopes in it, and the scopes."""
+    pieces = re.split(_SCOPES, text)
+    return tuple(pieces[::2]), tuple(map(int, pieces[1::2]))
 
 
 def rescoped(text: str, rescope: Callable[[int], int]) -> str:
     """A text with the axes in it in other scopes."""
     if _SCOPE not in text:
         return text
-    return re.sub(_SCOPES, lambda scope: f"{_SCOPE}{rescope(int(scope[1]))}", text)
+    (first, *others), numbers = parted(text)
+    pairs = zip(numbers, others, strict=True)
+    return first + "".join([f"{_SCOPE}{rescope(scope)}{piece}" for scope, piece in pairs])
 
 
 def is_scoped(text: str, scope: int) -> bool:

@@ -112,6 +112,8 @@ def same(size: Known, other_size: Known) -> bool | None:
     """Whether two sizes are equal; None where that depends on the symbols."""
     if isinstance(size, int) and isinstance(other_size, int):
         return size == other_size
+    if size == other_size:
+        return True
     difference = size - other_size
     if isinstance(difference, int):
         return difference == 0
@@ -204,6 +206,22 @@ def substituted(size: Known, substitutes: Mapping[str, Known]) -> Known:
     return replaced
 
 
+def renamed(expression: Expression, rename: Callable[[str], str]) -> Expression:
+    """An expression with its symbols renamed one-to-one: nothing in it merges, or cancels out."""
+    terms = [
+        (_sorted(tuple([_renamed_atom(atom, rename) for atom in monomial])), coefficient)
+        for monomial, coefficient in expression.terms
+    ]
+    return Expression(tuple(terms if len(terms) < 2 else sorted(terms, key=_order)))
+
+
+def _renamed_atom(atom: Atom, rename: Callable[[str], str]) -> Atom:
+    if isinstance(atom, str):
+        return rename(atom)
+    sides = (atom.numerator, atom.denominator)
+    return Quotient(*[side if isinstance(side, int) else renamed(side, rename) for side in sides])
+
+
 def _value(atom: Atom, substitutes: Mapping[str, Known]) -> Known:
     if isinstance(atom, str):
         return substitutes.get(atom, symbol(atom))
@@ -265,7 +283,7 @@ def cost(size: Known) -> int:
 
 
 def _sorted(atoms: Monomial) -> Monomial:
-    return tuple(sorted(atoms, key=str))
+    return tuple(sorted(atoms, key=str)) if len(atoms) > 1 else atoms
 
 
 def _order(summand: tuple[Monomial, int]) -> tuple[bool, bool, int, list[str]]:

@@ -211,7 +211,9 @@ def equated(tensor: Tensor, store: Store) -> Tensor:
 
 def _is_renamed(dims: Dims) -> bool:
     """Whether equations may change some dims: whether they have an axis or a symbol."""
-    return any(isinstance(dim.name, Axis) or isinstance(dim.size, Expression) for dim in dims.known)
+    return bool(
+        [d for d in dims.known if d.name.__class__ is Axis or d.size.__class__ is Expression]
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from namecheck.interpreter.domain.joins import entries, held, items
 from namecheck.interpreter.domain.provenance import Operation
+from namecheck.interpreter.domain.recordings import newest
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
@@ -18,7 +19,6 @@ from namecheck.interpreter.domain.values import (
     Picked,
     TensorValue,
     Value,
-    newest,
 )
 
 

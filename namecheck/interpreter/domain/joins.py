@@ -99,13 +99,16 @@ def _content(mutable: Mutable, store: Store) -> Any:
 
     The content of a picked value is joined with everything written to any of its origins since.
     """
-    own = store.get(mutable.address, mutable.initial)
-    if not isinstance(mutable.address, Picked):
+    address = mutable.address
+    if type(address) is int and not store.may_hold(address):
+        return mutable.initial
+    own = store.get(address, mutable.initial)
+    if not isinstance(address, Picked):
         return own
-    content = caught_up(mutable.address, own, store)
+    content = caught_up(address, own, store)
     if content is not own and not isinstance(mutable, TensorValue):
         # The joined items have new addresses, which must stay the same from now on.
-        store.mutate(mutable.address, mutable.initial, content, store.ledger.new())
+        store.mutate(address, mutable.initial, content, store.ledger.new())
     return content
 
 

@@ -6,7 +6,7 @@ value, the address and content of a tensor, any other value itself (`identities.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
@@ -17,11 +17,10 @@ from namecheck.core.sizes import Known
 class Provenance:
     """How an opaque value is made."""
 
-    def parts(self) -> Iterator[object]:
+    def parts(self) -> list[object]:
         """The parts that it is made of."""
         field_names: tuple[str, ...] = self.__match_args__
-        for name in field_names:
-            yield getattr(self, name)
+        return [getattr(self, name) for name in field_names]
 
 
 @dataclass(frozen=True, slots=True)

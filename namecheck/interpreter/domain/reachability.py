@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.interpreter.domain.recordings import newest
 from namecheck.interpreter.domain.renaming import NotRenamable, Numbering
-from namecheck.interpreter.domain.values import newest
 
 CellContents: TypeAlias = Mapping[Hashable, Any]
 

@@ -1,11 +1,26 @@
-"""Recordings: which cells the run of a call reads of the store before it, and which it writes."""
+"""Recordings: which cells the run of a call reads of the store before it, and which it writes.
+
+What the run itself has made is known by the newest numbers in the keys of the cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from namecheck.interpreter.domain.values import newest
+from namecheck.core import names
+from namecheck.interpreter.domain.values import (
+    FIRST_NUMBER,
+    NUMBERS_OF_BLOCK,
+    ClassValue,
+    DictValue,
+    Environment,
+    Key,
+    ListValue,
+    Opaque,
+    Picked,
+)
 
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
@@ -39,9 +54,10 @@ class Recording:
     def has_made(self, key: Hashable) -> bool:
         """Whether a cell belongs to an object that the run has made."""
         since = self.since
-        if type(key) is tuple and type(key[0]) is int:
-            return since.start <= key[0] < since.stop
-        return any(since.start <= number < since.stop for number in newest(key))
+        owner = key[0] if type(key) is tuple else key
+        if type(owner) is int:
+            return since.start <= owner < since.stop
+        return bool([number for number in newest(key) if number in since])
 
     def read(self, store: Store, key: Hashable, content: Any) -> None:
         """Note the first read of a cell."""
@@ -89,3 +105,67 @@ class Recording:
                 outer.wrote(key, content)
         for address, initial in self.initials.items():
             outer.initials.setdefault(address, initial)
+
+
+_Newest: TypeAlias = Callable[[Any], tuple[int, ...]]
+
+
+def newest(part: object) -> tuple[int, ...]:
+    """The highest number in a value, or in what identifies it, of each block of numbers."""
+    cls = part.__class__
+    find = _NEWEST.get(cls)
+    if find is None:
+        find = _NEWEST[cls] = _newest_in(cls)
+    return find(part)
+
+
+def _newest_in(cls: type) -> _Newest:
+    """What finds the newest numbers in the values of a type."""
+    for general, find in _NEWEST_BY_KIND.items():
+        if issubclass(cls, general):
+            return find
+    fields: tuple[str, ...] = getattr(cls, "__match_args__", ())
+    if not fields:
+        return lambda part: ()
+    parts_of = attrgetter(*fields)
+    return lambda part: newest(parts_of(part))
+
+
+def _newest_of(members: Iterable[object]) -> tuple[int, ...]:
+    numbers: tuple[int, ...] = ()
+    for part in members:
+        more = newest(part)
+        if more and more is not numbers:
+            numbers = _newest_by_block((*numbers, *more)) if numbers else more
+    return numbers
+
+
+def _newest_by_block(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    by_block: dict[int, int] = {}
+    for number in numbers:
+        block = number // NUMBERS_OF_BLOCK
+        by_block[block] = max(number, by_block.get(block, 0))
+    return tuple(by_block.values())
+
+
+def _of_key(key: Key) -> tuple[int, ...]:
+    if key.newest is None:
+        key.newest = _newest_of(key.provenance.parts())
+    return key.newest
+
+
+_NEWEST_BY_KIND: Final[Mapping[type, _Newest]] = {
+    Key: _of_key,
+    int: lambda number: (number,) if number >= FIRST_NUMBER else (),
+    tuple: _newest_of,
+    str: lambda text: _newest_by_block(names.scopes(text)),
+    Opaque: lambda opaque: _of_key(opaque.key),
+    Picked: lambda picked: (picked.born,),
+    # What these were made with does not identify them.
+    ListValue: lambda list_value: newest(list_value.address),
+    DictValue: lambda dict_value: newest(dict_value.address),
+    ClassValue: lambda cls: _newest_of((cls.address, cls.fields)),
+    Environment: lambda environment: newest(environment.number),
+}
+# The same with all types that were met.
+_NEWEST: dict[type, _Newest] = dict(_NEWEST_BY_KIND)

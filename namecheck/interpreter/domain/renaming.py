@@ -16,10 +16,13 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import names as naming
+from namecheck.core import sizes
+from namecheck.core.dataclasses import names_of
 from namecheck.core.findings import Place
-from namecheck.core.names import Axis
-from namecheck.core.sizes import Expression, substituted, symbol, symbols
+from namecheck.core.names import Axis, Unknown
+from namecheck.core.sizes import Expression, symbols
 from namecheck.core.syntax import Source
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.domain.values import (
     ClassValue,
@@ -64,18 +67,23 @@ class Numbering:
     def of(self, part: object) -> Numbers:
         """The numbers in a value; raises `NotRenamable`."""
         kind = type(part)
-        if kind in _SHARED:
-            cached = self._cache.get(id(part))
-            if cached is not None:
-                return cached[1]
-            numbers = _parted(kind)(part, self)
-            self._cache[id(part)] = part, numbers
-            return numbers
-        return _parted(kind)(part, self)
+        if kind not in _SHARED:
+            return _HANDLING[kind][0](part, self)
+        cached = self._cache.get(id(part))
+        if cached is not None:
+            return cached[1]
+        numbers = _HANDLING[kind][0](part, self)
+        self._cache[id(part)] = part, numbers
+        return numbers
 
     def of_all(self, members: Iterable[object]) -> Numbers:
         """The numbers in any of some values."""
-        found = [numbers for member in members if (numbers := self.of(member))]
+        of = self.of
+        found = [
+            numbers
+            for member in members
+            if member.__class__ not in _WITHOUT and (numbers := of(member))
+        ]
         if not found:
             return NO_NUMBERS
         if len(found) == 1:
@@ -127,7 +135,7 @@ class Renaming:
         if kind is not type(counterpart):
             return False
         if kind not in _SHARED:
-            return _matched(kind)(part, counterpart, self)
+            return _HANDLING[kind][1](part, counterpart, self)
         # A part of many values is compared once.
         pair = id(part), id(counterpart)
         if pair in self._matched:
@@ -135,7 +143,7 @@ class Renaming:
         if part is counterpart:
             is_match = all(self.pair(number, number) for number in self.numbering.of(part))
         else:
-            is_match = _matched(kind)(part, counterpart, self)
+            is_match = _HANDLING[kind][1](part, counterpart, self)
         if is_match:
             self._matched[pair] = part, counterpart
         return is_match
@@ -148,12 +156,12 @@ class Renaming:
         """A value with its numbers replaced by their counterparts; itself if it has none."""
         kind = type(value)
         if kind not in _SHARED:
-            return _renamer(kind)(value, self)
+            return _HANDLING[kind][2](value, self)
         cached = self._renamed.get(id(value))
         if cached is not None:
             return cached[1]
         if self.numbering.of(value) or (kind is Held and self._places):
-            counterpart = _renamer(kind)(value, self)
+            counterpart = _HANDLING[kind][2](value, self)
         else:
             counterpart = value
         self._renamed[id(value)] = value, counterpart
@@ -175,13 +183,15 @@ _Rename: TypeAlias = Callable[[Any, Renaming], Any]
 
 # Types whose values are shared by many others: their numbers are cached.
 _SHARED: Final = frozenset(
-    {Key, Picked, Environment, FunctionValue, ClassValue, Held, ListValue, DictValue}
+    {Key, Picked, Environment, FunctionValue, ClassValue, Held, ListValue, DictValue, Tensor}
 )
 # The steps of one such value: it has many others in it.
 _SHARED_PART: Final = 3
 # A field that a class computes from its other fields, and that refers to the value itself.
 _DERIVED: Final = "linear"
 _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)
+# Types without numbers that many values have as parts: these are passed over.
+_WITHOUT: Final = frozenset({bool, type(None), Unknown, Place})
 
 
 def _no_numbers(part: object, numbering: Numbering) -> Numbers:
@@ -227,9 +237,11 @@ def _of_text(text: str, numbering: Numbering) -> Numbers:
 def _match_texts(text: str, other_text: str, renaming: Renaming) -> bool:
     if not naming.scopes(text):
         return text == other_text
-    if naming.rescoped(text, lambda scope: 0) != naming.rescoped(other_text, lambda scope: 0):
+    pieces, scopes = naming.parted(text)
+    other_pieces, other_scopes = naming.parted(other_text)
+    if pieces != other_pieces:
         return False
-    pairs = zip(naming.scopes(text), naming.scopes(other_text), strict=True)
+    pairs = zip(scopes, other_scopes, strict=True)
     return all(_match_ints(own, other, renaming) for own, other in pairs)
 
 
@@ -265,10 +277,9 @@ def _rename_axis(axis: Axis, renaming: Renaming) -> Axis:
 
 
 def _rename_expression(expression: Expression, renaming: Renaming) -> Any:
-    words = symbols(expression)
-    if not any(map(naming.scopes, words)):
+    if not any(map(naming.scopes, symbols(expression))):
         return expression
-    return substituted(expression, {word: symbol(renaming.text(word)) for word in words})
+    return sizes.renamed(expression, renaming.text)
 
 
 # Containers
@@ -285,8 +296,13 @@ def _match_tuples(
 
 
 def _rename_tuple(items: tuple[object, ...], renaming: Renaming) -> tuple[object, ...]:
-    renamed = tuple([renaming.renamed(item) for item in items])
-    return items if all(map(is_, items, renamed)) else renamed
+    renamed = _renamed_all(items, renaming)
+    return items if all(map(is_, items, renamed)) else tuple(renamed)
+
+
+def _renamed_all(members: Iterable[object], renaming: Renaming) -> list[Any]:
+    rename = renaming.renamed
+    return [part if part.__class__ in _WITHOUT else rename(part) for part in members]
 
 
 def _match_sets(
@@ -416,7 +432,7 @@ def _match_dataclasses(value: Any, counterpart: object, renaming: Renaming) -> b
 def _rename_dataclass(value: Any, renaming: Renaming) -> Any:
     kind = type(value)
     parts = [getattr(value, name) for name in _FIELDS[kind]]
-    renamed = [renaming.renamed(part) for part in parts]
+    renamed = _renamed_all(parts, renaming)
     return value if all(map(is_, parts, renamed)) else kind(*renamed)
 
 
@@ -424,37 +440,43 @@ _Handling: TypeAlias = tuple[_Part, _Match, _Rename]
 _AS_IT_IS: Final[_Handling] = (_no_numbers, _equal, _same)
 _MAPPING: Final[_Handling] = (_of_mapping, _match_mappings, _rename_mapping)
 
-_HANDLING: dict[type, _Handling] = {
-    int: (_of_int, _match_ints, _rename_int),
-    str: (_of_text, _match_texts, _rename_text),
-    bool: _AS_IT_IS,
-    float: _AS_IT_IS,
-    complex: _AS_IT_IS,
-    bytes: _AS_IT_IS,
-    type(None): _AS_IT_IS,
-    type(Ellipsis): _AS_IT_IS,
-    object: _AS_IT_IS,
-    Place: _AS_IT_IS,
-    Const: (_of_const, _match_consts, _rename_const),
-    tuple: (_of_items, _match_tuples, _rename_tuple),
-    frozenset: (_of_items, _match_sets, _rename_set),
-    dict: _MAPPING,
-    MappingProxyType: _MAPPING,
-    Key: (_of_key, _match_keys, _rename_key),
-    Opaque: (_of_opaque, _match_opaques, _rename_opaque),
-    Picked: (_of_picked, _match_picked, _rename_picked),
-}
+
+class _Handlings(dict[type, _Handling]):
+    """How values are numbered, matched and renamed, by their types; found when first asked for."""
+
+    def __missing__(self, cls: type) -> _Handling:
+        handling = self[cls] = _new_handling(cls)
+        return handling
 
 
-def _handling(cls: type) -> _Handling:
-    """The functions that number, match and rename values of a type."""
-    handling = _HANDLING[cls] = _new_handling(cls)
-    return handling
+_HANDLING: Final = _Handlings(
+    {
+        int: (_of_int, _match_ints, _rename_int),
+        str: (_of_text, _match_texts, _rename_text),
+        bool: _AS_IT_IS,
+        float: _AS_IT_IS,
+        complex: _AS_IT_IS,
+        bytes: _AS_IT_IS,
+        type(None): _AS_IT_IS,
+        type(Ellipsis): _AS_IT_IS,
+        object: _AS_IT_IS,
+        Place: _AS_IT_IS,
+        Const: (_of_const, _match_consts, _rename_const),
+        tuple: (_of_items, _match_tuples, _rename_tuple),
+        frozenset: (_of_items, _match_sets, _rename_set),
+        dict: _MAPPING,
+        MappingProxyType: _MAPPING,
+        Key: (_of_key, _match_keys, _rename_key),
+        Opaque: (_of_opaque, _match_opaques, _rename_opaque),
+        Picked: (_of_picked, _match_picked, _rename_picked),
+    }
+)
 
 
 def _new_handling(cls: type) -> _Handling:
-    if hasattr(cls, "__dataclass_fields__"):
-        _FIELDS[cls] = tuple(name for name in cls.__dataclass_fields__ if name != _DERIVED)
+    fields = names_of(cls)
+    if fields is not None:
+        _FIELDS[cls] = tuple(name for name in fields if name != _DERIVED)
         whole = (_of_dataclass, _match_dataclasses, _rename_dataclass)
         special: dict[type, _Handling] = {
             Axis: (_of_dataclass, _match_dataclasses, _rename_axis),
@@ -473,15 +495,3 @@ def _new_handling(cls: type) -> _Handling:
     if issubclass(cls, (int, float, str)):  # such as `SomeNumber`
         return _AS_IT_IS
     return _not_renamable, _equal, _same
-
-
-def _parted(cls: type) -> _Part:
-    return (_HANDLING.get(cls) or _handling(cls))[0]
-
-
-def _matched(cls: type) -> _Match:
-    return (_HANDLING.get(cls) or _handling(cls))[1]
-
-
-def _renamer(cls: type) -> _Rename:
-    return (_HANDLING.get(cls) or _handling(cls))[2]

@@ -302,7 +302,11 @@ class Store:
 
     def may_assume(self, subject: Hashable) -> bool:
         """Whether a path may assume a fact about this, or a recording notes that none does."""
-        return subject in self.ledger.subjects or self.ledger.notes(subject)
+        ledger = self.ledger
+        if subject in ledger.subjects:
+            return True
+        recording = ledger.recording
+        return recording is not None and not recording.has_made(subject)
 
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
@@ -349,7 +353,10 @@ class Store:
     def may_hold(self, address: Hashable) -> bool:
         """Whether a content may have been written to this address, or a recording notes reads."""
         ledger = self.ledger
-        return address in ledger.written or address in ledger.ground or ledger.notes(address)
+        if address in ledger.written or address in ledger.ground:
+            return True
+        recording = ledger.recording
+        return recording is not None and not recording.has_made(address)
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; if unwritten, the initial one of a value older than `parted`."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from namecheck.core import names, tensors
+from namecheck.core import tensors
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
@@ -48,10 +48,11 @@ class Key:
     Keys contain keys, so the hash is computed once. A `foreign` key depends on a library version:
     its value depends on the library that the program runs with. A `failed` key depends on the
     missing result of an operator that raised a contradiction: nothing may be concluded from it.
-    `size` is the number of keys in it, itself included; a key in two others counts twice.
+    `size` is the number of keys in it, itself included; a key in two others counts twice. `newest`
+    are the newest numbers in it, once `recordings.newest` has found them.
     """
 
-    __slots__ = ("_hash", "_newest", "failed", "foreign", "provenance", "size")
+    __slots__ = ("_hash", "failed", "foreign", "newest", "provenance", "size")
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
@@ -66,14 +67,7 @@ class Key:
         self.failed: bool = failed
         self.size: int = size
         self._hash = hash(provenance)
-        self._newest: tuple[int, ...] | None = None
-
-    @property
-    def newest(self) -> tuple[int, ...]:
-        """The newest numbers in it, see `newest`."""
-        if self._newest is None:
-            self._newest = _newest_of(list(self.provenance.parts()))
-        return self._newest
+        self.newest: tuple[int, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -104,47 +98,6 @@ def _keys(part: object) -> Iterator[Key]:
         yield from _keys(part.each)
     elif isinstance(part, OpaqueTensor):
         yield from _keys(part.key)
-
-
-def newest(part: object) -> tuple[int, ...]:
-    """The highest number in a value, or in what identifies it, of each block of numbers."""
-    if isinstance(part, Key):
-        return part.newest
-    if isinstance(part, int):
-        return (part,) if part >= FIRST_NUMBER else ()
-    if isinstance(part, tuple):
-        return _newest_of(part)
-    if isinstance(part, str):
-        return _newest_by_block(names.scopes(part))
-    if isinstance(part, Opaque):
-        return part.key.newest
-    if isinstance(part, Picked):
-        return (part.born,)
-    if isinstance(part, (ListValue, DictValue)):
-        return newest(part.address)  # what it was made with does not identify it
-    if isinstance(part, ClassValue):
-        return _newest_of((part.address, part.fields))
-    if isinstance(part, Environment):
-        return newest(part.number)
-    fields: tuple[str, ...] = getattr(part, "__match_args__", ())
-    return _newest_of([getattr(part, field) for field in fields])
-
-
-def _newest_of(members: Iterable[object]) -> tuple[int, ...]:
-    numbers: tuple[int, ...] = ()
-    for part in members:
-        more = newest(part)
-        if more and more is not numbers:
-            numbers = _newest_by_block((*numbers, *more)) if numbers else more
-    return numbers
-
-
-def _newest_by_block(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    by_block: dict[int, int] = {}
-    for number in numbers:
-        block = number // NUMBERS_OF_BLOCK
-        by_block[block] = max(number, by_block.get(block, 0))
-    return tuple(by_block.values())
 
 
 def is_foreign(part: object) -> bool:
@@ -298,6 +251,7 @@ class TensorValue:
     `tags` are those that lints attach to this reference to it.
     """
 
+    keeps_hash: ClassVar[bool] = True
     address: Address
     initial: Held = field(compare=False)
     tags: Tags = field(default=NO_TAGS, compare=False)

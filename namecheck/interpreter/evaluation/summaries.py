@@ -294,7 +294,8 @@ class _Summary:
             if self._effects is None:
                 self._effects = self._reachable(numbering)
                 is_small = len(self._effects.cells) <= _MOST_CELLS
-                self.usable = is_small and self._effects.needed <= self._met(numbering)
+                needed = self._effects.needed
+                self.usable = is_small and (not needed or needed <= self._met(numbering))
             if not self.usable or not self._finds(renaming, call.store):
                 return None
         except Unpaired:
