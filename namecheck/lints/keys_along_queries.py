@@ -118,7 +118,7 @@ class Lint(Listener):
         """Check the operands that are broadcast to scores, and tag the result with its role."""
         if not any(operand.value.tags for operand in applied.operands):
             return result
-        parts = [_Part(dims, _tag(value)) for _, value, dims in applied.operands]
+        parts = [_Part(each.dims, _tag(each.value)) for each in applied.operands]
         if not any(part.tag for part in parts) or not isinstance(result, TensorValue):
             return result
         if applied.flow == "contracts":

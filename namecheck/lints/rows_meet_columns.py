@@ -34,7 +34,6 @@ from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Name, show_name, word
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import TupleValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
 from namecheck.lints.shared import following
@@ -82,8 +81,8 @@ class Lint(Listener):
         operands = applied.operands
         if len(operands) != 2:
             return
-        (_, _, square), divisor = operands
-        dims, reduced = divisor.dims, _reduced(divisor, applied.store)
+        square, divisor = operands[0].dims, operands[1]
+        dims, reduced = divisor.dims, _reduced(divisor)
         if reduced is None or dims.open or square.open:
             return
         for offset in range(1, len(dims.prefix) + 1):
@@ -103,8 +102,8 @@ class Lint(Listener):
                 self._doubts.add(reduced.place, finding)
 
 
-def _reduced(tensor_operand: TensorOperand, store: Store) -> Reduced | None:
-    tag = following.tag(tensor_operand.value, CODE, store)
+def _reduced(tensor_operand: TensorOperand) -> Reduced | None:
+    tag = tensor_operand.tag(CODE)
     return tag if isinstance(tag, Reduced) else None
 
 
@@ -122,7 +121,7 @@ def _reduced_of_result(applied: Applied) -> Reduced | None:
         if len(others) != 1:
             return None
         return Reduced(others[0], applied.place(f"{show_name(name)} is reduced here"))
-    reduced = _reduced(first, applied.store) if flow in _PASSING else None
+    reduced = _reduced(first) if flow in _PASSING else None
     if reduced is None:
         return None
     if flow == "scales":

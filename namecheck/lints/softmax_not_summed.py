@@ -51,7 +51,6 @@ from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
 from namecheck.lints.shared import following, subscripts
@@ -124,7 +123,7 @@ class Lint(Listener):
     def _excuse(self, applied: Applied) -> None:
         """Weights whose sums are computed are renormalised, here or in their result."""
         for operand in applied.operands:
-            weights = _normalised(operand, applied.store)
+            weights = _normalised(operand)
             if weights is not None:
                 self._doubts.excuse(weights.place)
 
@@ -132,7 +131,7 @@ class Lint(Listener):
         candidates = [
             (operand, weights)
             for operand in applied.operands
-            if (weights := _normalised(operand, applied.store)) is not None
+            if (weights := _normalised(operand)) is not None
         ]
         if len(candidates) != 1:
             return  # two weights: a step of a Markov chain does not contract its own dim
@@ -162,14 +161,14 @@ class Lint(Listener):
         if tensor_operand.position == 0 and weights.from_end != -1:
             self._doubt(applied, weights, "the last dim")
         elif tensor_operand.position == 1 and weights.attends and weights.from_end == -1:
-            left = [each.value for each in applied.operands if each.position == 0]
-            if all(following.tag(value, _TURNED, applied.store) is None for value in left):
+            left = [each for each in applied.operands if each.position == 0]
+            if all(each.tag(_TURNED) is None for each in left):
                 self._doubt(applied, weights, "dim -2")
 
     def _check_product(self, applied: Applied) -> None:
         """Check a sum of weights that were multiplied with values, as in a contraction."""
         for operand in applied.operands:
-            weights = _weights(operand, applied.store)
+            weights = _weights(operand)
             if weights is None or weights.shared is None:
                 continue
             name = following.name_at(operand.dims, following.dim_argument(applied))
@@ -206,14 +205,14 @@ def _shown(weights: Weights, summed_dims: str) -> str:
     )
 
 
-def _weights(tensor_operand: TensorOperand, store: Store) -> Weights | None:
-    tag = following.tag(tensor_operand.value, CODE, store)
+def _weights(tensor_operand: TensorOperand) -> Weights | None:
+    tag = tensor_operand.tag(CODE)
     return tag if isinstance(tag, Weights) else None
 
 
-def _normalised(tensor_operand: TensorOperand, store: Store) -> Weights | None:
+def _normalised(tensor_operand: TensorOperand) -> Weights | None:
     """The tag of weights that were not multiplied with values."""
-    weights = _weights(tensor_operand, store)
+    weights = _weights(tensor_operand)
     return weights if weights is not None and weights.shared is None else None
 
 
@@ -231,7 +230,7 @@ def _weights_of_result(applied: Applied) -> Weights | None:
         return Weights(name, place, name == first.dims[-1].name)
     if flow == "scales" and not following.is_scaled(applied):
         return _product(applied)
-    weights = _weights(first, applied.store) if flow in _PASSING else None
+    weights = _weights(first) if flow in _PASSING else None
     if weights is None:
         return None
     if weights.from_end:
@@ -244,14 +243,14 @@ def _weights_of_result(applied: Applied) -> Weights | None:
 
 def _scores(applied: Applied) -> str | None:
     """The tag of a product, perhaps scaled or masked: the kind of its right factor."""
-    operands, store = applied.operands, applied.store
+    operands = applied.operands
     if applied.operator in _PRODUCTS:
         right = [each for each in operands if each.position == 1]
-        turned = right and following.tag(right[0].value, _TURNED, store) is not None
+        turned = right and right[0].tag(_TURNED) is not None
         return _ATTENTION if turned else _SCORES
     if applied.flow not in _OF_SCORES:
         return None
-    kinds = [following.tag(each.value, _SCORES, store) for each in operands]
+    kinds = [each.tag(_SCORES) for each in operands if each.tags]
     return next((kind for kind in (_ATTENTION, _SCORES) if kind in kinds), None)
 
 
@@ -259,7 +258,7 @@ def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights
     """The tag of attention weights whose dim has no known name: it is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
-    kind = following.tag(applied.operands[0].value, _SCORES, applied.store)
+    kind = applied.operands[0].tag(_SCORES)
     if kind is None:
         return None  # the columns of a matrix may add up to 1 on purpose
     from_end = argument if argument < 0 else argument - len(dims.prefix)
@@ -282,7 +281,7 @@ def _product(applied: Applied) -> Weights | None:
     candidates = [
         (weights, operand.dims, values.dims)
         for operand, values in itertools.permutations(operands)
-        if (weights := _normalised(operand, applied.store)) is not None
+        if (weights := _normalised(operand)) is not None
     ]
     if len(candidates) != 1 or candidates[0][0].from_end:
         return None
@@ -307,13 +306,12 @@ def _mixes(applied: Applied, tensor_operand: TensorOperand) -> bool:
     """
     if tensor_operand.position != 1 or applied.operator not in _OF_MATRICES:
         return False
-    kind = following.tag(tensor_operand.value, _SCORES, applied.store)
-    return tensor_operand.dims.rank == 2 and kind != _ATTENTION
+    return tensor_operand.dims.rank == 2 and tensor_operand.tag(_SCORES) != _ATTENTION
 
 
 def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:
     """The names of an operand's dims that are summed, or picked from; empty if unclear."""
-    position, _, dims = tensor_operand
+    position, dims = tensor_operand.position, tensor_operand.dims
     if applied.flow in ("picks", "classifies"):
         classes = 1 if dims.rank != 1 else 0
         chosen = classes if applied.flow == "classifies" else following.dim_argument(applied)
@@ -341,7 +339,7 @@ def _picked(dims: Dims, index: Any) -> list[Name]:
 
 def _summed_letters(applied: Applied, tensor_operand: TensorOperand) -> Iterator[Name]:
     """As `_summed`, where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
-    position, _, dims = tensor_operand
+    position, dims = tensor_operand.position, tensor_operand.dims
     spelt = subscripts.of(applied)
     if spelt is None or position >= len(spelt.operands):
         return

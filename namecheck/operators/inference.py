@@ -184,6 +184,7 @@ def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
     return rows[key], is_in_place(operator)
 
 
+@cache
 def is_in_place(operator: str) -> bool:
     """Whether the name of an operator is that of a call in place, and of no special method."""
     special = operator.startswith("__") and operator.endswith("__") and not operator.endswith("___")

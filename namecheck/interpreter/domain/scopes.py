@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
@@ -144,13 +144,23 @@ def _enter_one(node: ast.AST, info: ScopeInfo) -> None:
         info.generator = True
 
 
+# The lists of statements in each kind of node that has some, handlers and cases included.
+_LISTS: Final = ("body", "handlers", "orelse", "finalbody", "cases")
+_LISTS_OF: Final[Mapping[type[ast.AST], tuple[str, ...]]] = {
+    kind: tuple(name for name in _LISTS if name in kind._fields)
+    for kind in vars(ast).values()
+    if isinstance(kind, type)
+    and issubclass(kind, (ast.mod, ast.stmt, ast.ExceptHandler, ast.match_case))
+}
+
+
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
     """All statements below a node, inner scopes included; expressions are not visited."""
     stack = [tree]
     while stack:
         node = stack.pop()
-        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-            for inner in getattr(node, name, ()):
+        for name in _LISTS_OF.get(node.__class__, ()):
+            for inner in getattr(node, name):
                 if isinstance(inner, ast.stmt):
                     yield inner
                 stack.append(inner)

@@ -8,7 +8,7 @@ value of the event with a tag (`namecheck.interpreter.domain.tags`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from namecheck.core.dims import Dims
@@ -17,7 +17,9 @@ from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import Tags, tag_of
 from namecheck.interpreter.domain.values import FunctionValue, TensorValue, Value
 from namecheck.interpreter.evaluation.findings import place_of
 
@@ -25,12 +27,18 @@ from namecheck.interpreter.evaluation.findings import place_of
 class TensorOperand(NamedTuple):
     """A tensor among the positional arguments of a call, with its number among the tensors.
 
-    Arguments of which nothing is known count as tensors.
+    Arguments of which nothing is known count as tensors. `tags` are those of its content after the
+    call.
     """
 
     position: int
     value: TensorValue
     dims: Dims
+    tags: Tags
+
+    def tag(self, key: str) -> Hashable | None:
+        """The tag that a lint has put on the content."""
+        return tag_of(self.tags, key) if self.tags else None
 
 
 class Applied(NamedTuple):
@@ -151,12 +159,18 @@ class Listeners:
         return value
 
 
-def tensor_operands(args: Sequence[Value], inputs: Sequence[Any]) -> tuple[TensorOperand, ...]:
+def tensor_operands(
+    args: Sequence[Value], inputs: Sequence[Any], store: Store
+) -> tuple[TensorOperand, ...]:
     """The tensors among the positional arguments, which are lowered to `inputs`."""
     collected: list[TensorOperand] = []
     position = 0
     for value, lowered in zip(args, inputs, strict=True):
-        if isinstance(lowered, Tensor) and isinstance(value, TensorValue):
-            collected.append(TensorOperand(position, value, lowered.dims))
-        position += isinstance(lowered, Tensor) or lowered is UNKNOWN
+        if lowered.__class__ is Tensor:
+            if value.__class__ is TensorValue:
+                tags = joins.held(value, store).tags
+                collected.append(TensorOperand(position, value, lowered.dims, tags))
+            position += 1
+        elif lowered is UNKNOWN:
+            position += 1
     return tuple(collected)

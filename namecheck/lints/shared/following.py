@@ -11,16 +11,9 @@ from typing import Any
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Axis, Name, word
-from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.tags import tag_of, with_tag
+from namecheck.interpreter.domain.tags import with_tag
 from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.events import Applied
-
-
-def tag(tensor_value: TensorValue, key: str, store: Store) -> Hashable | None:
-    """The tag that a lint has put on the current content of a tensor."""
-    return tag_of(joins.held(tensor_value, store).tags, key)
 
 
 def tagged(result: Value, key: str, tag: Hashable | None) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from namecheck.core import devices, dtypes
 from namecheck.core import names as naming
@@ -14,7 +14,15 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.interpreter.domain import joins, values
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import ListValue, Operand, Repeated, TupleValue, Value
+from namecheck.interpreter.domain.values import (
+    Const,
+    ListValue,
+    Operand,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Value,
+)
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.judged import Site
 from namecheck.interpreter.evaluation.observations import Begun
@@ -66,6 +74,9 @@ class Inputs(NamedTuple):
 
 def has_failed(value: Value, store: Store) -> bool:
     """Whether an operand is, or contains, the missing result of a call that failed."""
+    kind = value.__class__
+    if kind is TensorValue or kind is Const:
+        return False
     if isinstance(value, ListValue):
         content = joins.items(value, store)
         value = content if isinstance(content, Repeated) else TupleValue(content)
@@ -123,10 +134,13 @@ def may_be_one(input: Tensor, tensor: Tensor) -> bool:
 
 def frozen(value: Any) -> Hashable:
     """A key for a lowered value: equal for equal values of one type (1, 1.0 and True are three)."""
+    if not isinstance(value, _CONTAINERS):
+        return value.__class__, value
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(frozen, value))
     if isinstance(value, dict):
         return type(value), tuple(map(frozen, value.items()))
-    if isinstance(value, slice):
-        return slice, frozen((value.start, value.stop, value.step))
-    return type(value), value
+    return slice, frozen((value.start, value.stop, value.step))
+
+
+_CONTAINERS: Final = (list, tuple, dict, slice)

@@ -69,6 +69,8 @@ class TorchOperators:
         self.lower = conversion.lower
         self.promote = conversion.promote
         self._infer = RuleApplications(interpreter.context).infer
+        # Whether the variables of the code name dims, too.
+        self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
         self._patches: Patches | None = None
 
     def has(self, operator: str, forms: str) -> bool:
@@ -134,11 +136,6 @@ class TorchOperators:
         if self._is_observed and "einops." in key:
             return self._call_with_letters(operator_call)
         return self._run(operator_call)
-
-    @property
-    def _is_observed(self) -> bool:
-        """Whether the variables of the code name dims, too."""
-        return self.interpreter.context.evidence is Evidence.OBSERVED
 
     def _call_with_letters(self, operator_call: OperatorCall) -> Value:
         """Run an operator whose pattern may name the dims of its tensors."""
@@ -351,7 +348,7 @@ class TorchOperators:
         applied = Applied(
             operator_call.key,
             row.flow or None if row else None,
-            tensor_operands(operator_call.args, lowered_inputs.args),
+            tensor_operands(operator_call.args, lowered_inputs.args, operator_call.store),
             lowered_inputs.args,
             lowered_inputs.keywords,
             operator_call.node,
