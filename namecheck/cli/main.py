@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if list(words) == ["--version"]:
             print(_versions(), flush=True)
             return 0
+        if argv is None and words[:1] != ["run"]:
+            _leave_garbage()
         arguments = _parsed(words)
         if arguments is None or not arguments.verb.unguarded:
             return _run(arguments)
@@ -63,6 +65,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status_of(error)
     verb: Verb = arguments.verb
     return verb.run(arguments)
+
+
+def _leave_garbage() -> None:
+    """Do not search what the process leaves for reference cycles: it ends with this command."""
+    import atexit
+    import gc
+
+    atexit.register(gc.freeze)
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace | None:
