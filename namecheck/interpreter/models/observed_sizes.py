@@ -56,9 +56,33 @@ _POSITIONS: Final[Mapping[str, tuple[int, int]]] = {
     "split_with_sizes": (1, 2),
     "unflatten": (2, 3),
     "broadcast_to": (1, 2),
+    "eye": (0, 2),
+    "linspace": (2, 3),
+    "logspace": (2, 3),
+    "randperm": (0, 1),
+    "narrow": (3, 4),
+    "repeat": (1, _LAST),
+    "tile": (1, _LAST),
+    "nn.functional.one_hot": (1, 2),
+    "nn.functional.interpolate": (1, 2),
+    "nn.functional.adaptive_avg_pool1d": (1, 2),
+    "nn.functional.adaptive_avg_pool2d": (1, 2),
+    "nn.functional.adaptive_max_pool2d": (1, 2),
 }
-_OF_ONE: Final = frozenset({"arange", "split"})
-_KEYWORDS: Final = frozenset({"split_size"})
+# Those of which the only argument for a size is one size, and no sequence of sizes.
+_OF_ONE: Final = frozenset(
+    {
+        "arange",
+        "split",
+        "eye",
+        "linspace",
+        "logspace",
+        "randperm",
+        "narrow",
+        "nn.functional.one_hot",
+    }
+)
+_KEYWORDS: Final = frozenset({"split_size", "steps", "num_classes"})
 _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
 _OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
 # The words in the names of functions whose views are no mistaken transposes.
