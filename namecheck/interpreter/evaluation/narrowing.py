@@ -11,6 +11,7 @@ from namecheck.core import devices, dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims, of_rank
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
+from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.core.trees import grouped_operands
@@ -287,6 +288,10 @@ def _refine_comparison(
                 return False
             _refine_names(interpreter, left, right, store, frame)
             _refine_sizes(interpreter, left, right, store, frame)
+            if interpreter.context.evidence is Evidence.OBSERVED:
+                from namecheck.interpreter.evaluation import observed_equalities  # on request
+
+                observed_equalities.learn(interpreter, left, right, store, frame)
     return True
 
 
@@ -334,7 +339,7 @@ def _refine_rank(
     """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``; False where it cannot be."""
     if not isinstance(right_node, ast.Constant) or not isinstance(right_node.value, int):
         return True
-    subject = _subject_of_rank(left_node)
+    subject = shape_tests.subject_of_rank(left_node)
     value = None if subject is None else interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque):
         if isinstance(left_node, ast.Call) and isinstance(left_node.func, ast.Attribute):
@@ -352,23 +357,6 @@ def _refine_rank(
     if content.tensor.dims.open and closed is not None:
         joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=closed)))
     return closed is not None
-
-
-def _subject_of_rank(expression: ast.expr) -> ast.expr | None:
-    """The tensor whose rank an expression computes."""
-    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
-        return expression.func.value if expression.func.attr in ("dim", "ndimension") else None
-    if isinstance(expression, ast.Attribute):
-        return expression.value if expression.attr == "ndim" else None
-    if (
-        isinstance(expression, ast.Call)
-        and isinstance(expression.func, ast.Name)
-        and expression.func.id == "len"
-    ):
-        sized = expression.args[0] if expression.args else None
-        if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "names"):
-            return sized.value
-    return None
 
 
 def _refine_dtype(

@@ -92,7 +92,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
     plain = [word for word in words if word.strip("_")]
     if (not plain and reading.rank is None) or len(set(plain)) < len(plain):
         return []
-    value = _tensor(interpreter, reading.subject, store, frame)
+    value = tensor_of(interpreter, reading.subject, store, frame)
     if value is None:
         return []
     content = joins.held(value, store)
@@ -128,7 +128,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
     return bound if dims.open else []
 
 
-def _tensor(
+def tensor_of(
     interpreter: Interpreter, subject: Subject, store: Store, frame: Frame
 ) -> TensorValue | None:
     """The tensor of which sizes are read; None where it may be something else."""

@@ -97,6 +97,23 @@ def _sized(identity: object) -> tuple[_Measured, int] | None:
     return measured, position
 
 
+def subject_of_rank(expression: ast.expr) -> ast.expr | None:
+    """The tensor whose rank an expression computes."""
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        return expression.func.value if expression.func.attr in ("dim", "ndimension") else None
+    if isinstance(expression, ast.Attribute):
+        return expression.value if expression.attr == "ndim" else None
+    if (
+        isinstance(expression, ast.Call)
+        and isinstance(expression.func, ast.Name)
+        and expression.func.id == "len"
+    ):
+        sized = expression.args[0] if expression.args else None
+        if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "names"):
+            return sized.value
+    return None
+
+
 def size_at(shape_key: Key, position: int) -> Known | None:
     """``x.shape[position]`` where this size is known, but not the rank."""
     match shape_key.provenance:

@@ -27,6 +27,32 @@ class Reading:
     least: int
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the shape of a tensor: ``x.shape[first:end]``; a single size where it is one."""
+
+    subject: Subject
+    first: int
+    end: int | None
+    is_single: bool = False
+
+
+def part_of(expression: ast.expr) -> Part | None:
+    """The part of a shape that an expression reads: ``x.shape``, ``x.shape[1:]``, ``x.size(0)``."""
+    subject = _subject(expression)
+    if subject is not None:
+        return Part(subject, 0, None)
+    cut = _cut(expression)
+    if cut is not None:
+        subject, first, end = cut
+        return Part(subject, first, end)
+    reading = _single(ast.Name(""), expression)
+    if reading is None:
+        return None
+    place = reading.variables[0][0]
+    return Part(reading.subject, place, place + 1 or None, is_single=True)
+
+
 def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
     """The sizes that ``lvalue = expression`` reads."""
     if isinstance(lvalue, (ast.Tuple, ast.List)):
@@ -117,7 +143,8 @@ def _unpacking(target_nodes: Sequence[ast.expr], expression: ast.expr) -> Readin
         cut = _cut(expression)
         if cut is None:
             return None
-        subject, first, bounded = cut
+        subject, first, end = cut
+        bounded = end is not None
         rank_beyond = -1 if bounded else first if first > 0 else -1
         if bounded and any(isinstance(node, ast.Starred) for node in target_nodes):
             return None
@@ -177,17 +204,18 @@ def _stable(expression: ast.expr) -> Subject | None:
     return expression if isinstance(expression, (ast.Name, ast.Attribute)) else None
 
 
-def _cut(expression: ast.expr) -> tuple[Subject, int, bool] | None:
-    """The tensor of ``x.shape[2:]``, the first dim, and whether the cut ends before the last."""
+def _cut(expression: ast.expr) -> tuple[Subject, int, int | None] | None:
+    """The tensor of ``x.shape[2:]``, the first dim, and the one before which the cut ends."""
     if not isinstance(expression, ast.Subscript) or not isinstance(expression.slice, ast.Slice):
         return None
     subject, bounds = _subject(expression.value), expression.slice
     if subject is None or bounds.step is not None:
         return None
     first = 0 if bounds.lower is None else _number(bounds.lower)
-    if first is None or (bounds.upper is not None and _number(bounds.upper) is None):
+    end = None if bounds.upper is None else _number(bounds.upper)
+    if first is None or (bounds.upper is not None and end is None):
         return None
-    return subject, first, bounds.upper is not None
+    return subject, first, end
 
 
 def _number(expression: ast.expr) -> int | None:

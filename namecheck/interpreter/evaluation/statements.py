@@ -58,7 +58,7 @@ class Statements:
             ast.AsyncWith: self._with,
             ast.Try: self._try,
             ast.Raise: self._raise,
-            ast.Assert: self._assert,
+            ast.Assert: lambda node, store, frame: self._assert(node.test, store, frame),
             ast.FunctionDef: self._function,
             ast.AsyncFunctionDef: self._function,
             ast.ClassDef: self._class,
@@ -171,9 +171,20 @@ class Statements:
             return self.interpreter.yielded(expression_statement.value, store, frame)
         self.interpreter.evaluate(expression_statement.value, store, frame)
         if self.interpreter.context.evidence is Evidence.OBSERVED:
-            from namecheck.interpreter.evaluation import observed_checks  # only where asked for
+            from namecheck.interpreter.evaluation import (
+                observed_checks,  # only where asked for
+                observed_equalities,
+            )
 
-            observed_checks.observe(self.interpreter, expression_statement.value, store, frame)
+            call_node = expression_statement.value
+            observed_checks.observe(self.interpreter, call_node, store, frame)
+            checked = observed_equalities.checked(call_node)
+            if checked is not None:
+                with self.interpreter.findings.silenced():
+                    stores = self._assert(checked, store, frame)
+                    for path in stores:
+                        observed_equalities.learn_all(self.interpreter, checked, path, frame)
+                    return stores
         return [store]
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
@@ -282,9 +293,9 @@ class Statements:
                 self.interpreter.evaluate(part, store, frame)
         self.interpreter.fail(error)
 
-    def _assert(self, assertion: ast.Assert, store: Store, frame: Frame) -> list[Store]:
-        holds, fails = narrowing.decide(self.interpreter, assertion.test, store, frame)
-        if not holds and not isinstance(assertion.test, ast.Constant):
+    def _assert(self, test: ast.expr, store: Store, frame: Frame) -> list[Store]:
+        holds, fails = narrowing.decide(self.interpreter, test, store, frame)
+        if not holds and not isinstance(test, ast.Constant):
             return fails  # a failing assertion may only be one that the analysis misjudges
         if store.get(FOREIGN) is None:
             for path in holds:

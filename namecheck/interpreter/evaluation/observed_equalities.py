@@ -1,0 +1,157 @@
+"""Tests that sizes are equal: ``assert x.shape == y.shape``, ``y.shape[1:] == (H, W)``.
+
+Where such a test holds, each dim of one tensor has the size of a dim of the other: one of which
+nothing is known becomes the same axis. Where all sizes of one side are known, so is the rank of the
+tensor on the other side.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import ANY_DIM, Dim, Dims, named_by, of_rank
+from namecheck.core.findings import Place
+from namecheck.core.names import UNKNOWN
+from namecheck.core.sizes import Expression
+from namecheck.interpreter.domain import joins, size_symbols
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.evaluation import observed_axes
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.size_readings import Part, part_of
+
+_CHECK: Final = r"([A-Z]+_)?(CHECK|check|require)|_?assert_?"
+
+
+class _Known(NamedTuple):
+    """Dims whose sizes stand on one side of a test, and where their names were read."""
+
+    dims: Sequence[Dim]
+    origins: Mapping[str, Place] = {}
+
+
+def checked(expression: ast.expr) -> ast.expr | None:
+    """The test that a statement's call passes to a function that raises unless it is true."""
+    if not isinstance(expression, ast.Call) or not expression.args:
+        return None
+    function, test = expression.func, expression.args[0]
+    word = str(getattr(function, "attr", None) or getattr(function, "id", ""))
+    is_test = isinstance(test, (ast.Compare, ast.BoolOp))
+    return test if is_test and re.fullmatch(_CHECK, word) else None
+
+
+def learn_all(interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame) -> None:
+    """Write what follows from a test that a called function has found to be true."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            learn_all(interpreter, part, store, frame)
+    elif isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]:
+        learn(interpreter, test.left, test.comparators[0], store, frame)
+
+
+def learn(
+    interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
+) -> None:
+    """Write what follows from ``left == right`` to the tensors whose sizes are compared."""
+    for node, other_node in ((left_node, right_node), (right_node, left_node)):
+        part = part_of(node)
+        known = None if part is None else _known(interpreter, other_node, part, store, frame)
+        if part is not None and known is not None:
+            _write(interpreter, part, known, store, frame)
+
+
+def _known(
+    interpreter: Interpreter, node: ast.expr, beside: Part, store: Store, frame: Frame
+) -> _Known | None:
+    """The dims whose sizes an expression has, which is compared with a part of a shape."""
+    part = part_of(node)
+    if part is not None:
+        if part.is_single is not beside.is_single:
+            return None
+        if part.is_single:
+            observed_axes.observe_inline(interpreter, node, store, frame)
+        value = observed_axes.tensor_of(interpreter, part.subject, store, frame)
+        content = None if value is None else joins.held(value, store)
+        dims = None if content is None else _taken(content.tensor.dims, part)
+        return None if content is None or dims is None else _Known(dims, content.origins)
+    items = [node] if beside.is_single else _items(node)
+    if items is None:
+        return None
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        values = [interpreter.evaluate(item, store, frame) for item in items]
+    sizes = [size_symbols.symbolic(value) for value in values]
+    return _Known([ANY_DIM if size is None else Dim(named_by(size), size) for size in sizes])
+
+
+def _items(node: ast.expr) -> Sequence[ast.expr] | None:
+    """The sizes in ``(B, T)``, ``[B, T]``, ``torch.Size([B, T])``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _items(node.args[0]) if node.func.attr == "Size" and node.args else None
+    if not isinstance(node, (ast.Tuple, ast.List)):
+        return None
+    return None if any(isinstance(item, ast.Starred) for item in node.elts) else node.elts
+
+
+def _taken(dims: Dims, part: Part) -> Sequence[Dim] | None:
+    """The dims of a part of a shape; None where it is unknown which they are."""
+    first, end = part.first, part.end
+    if not dims.open:
+        return dims.prefix[first:end]
+    if first < 0 and (end is None or end < 0):
+        return dims.suffix[first:end] if -first <= len(dims.suffix) else None
+    if end is not None and 0 <= first < end <= len(dims.prefix):
+        return dims.prefix[first:end]
+    return None
+
+
+def _placed(dims: Dims, part: Part, count: int) -> tuple[Dims, int] | None:
+    """The dims of a tensor of whose shape a part has `count` sizes, and the place of the first."""
+    first, end = part.first, part.end
+    if first >= 0 and (end is None or end < 0):
+        closed = of_rank(dims, first + count - (end or 0))
+        return None if closed is None else (closed, first)
+    if first < 0 and (end is None or end < 0):
+        least = -first
+        if count != least + (end or 0) or (not dims.open and len(dims.prefix) < least):
+            return None
+        if not dims.open:
+            return dims, len(dims.prefix) - least
+        suffix = (ANY_DIM,) * (least - len(dims.suffix)) + dims.suffix
+        return Dims(dims.prefix, suffix, open=True), first
+    if end is None or first < 0 or count != end - first:
+        return None
+    if not dims.open:
+        return (dims, first) if len(dims.prefix) >= end else None
+    prefix = dims.prefix + (ANY_DIM,) * (end - len(dims.prefix))
+    return Dims(prefix, dims.suffix, open=True), first
+
+
+def _write(interpreter: Interpreter, part: Part, known: _Known, store: Store, frame: Frame) -> None:
+    """Write the dims of a part of a tensor's shape."""
+    value = observed_axes.tensor_of(interpreter, part.subject, store, frame)
+    if value is None:
+        return
+    content = joins.held(value, store)
+    placed = _placed(content.tensor.dims, part, len(known.dims))
+    if placed is None:
+        return
+    dims, first = placed
+    for index, other in enumerate(known.dims, first):
+        dims = dims.replace(index, _equal(dims[index], other))
+    if dims != content.tensor.dims:
+        tensor = replace(content.tensor, dims=dims)
+        origins = {**known.origins, **content.origins}
+        joins.write(value, store, replace(content, tensor=tensor, origins=origins))
+
+
+def _equal(dim: Dim, other: Dim) -> Dim:
+    """A dim that has the size of another one: the same axis, where nothing is known of it."""
+    if dim.size is not UNKNOWN or other.size is UNKNOWN:
+        return dim
+    is_free = dim.name is UNKNOWN or dim.name is None
+    named = is_free and isinstance(other.size, Expression)
+    return replace(dim, name=other.name if named else dim.name, size=other.size)
