@@ -23,7 +23,7 @@ from namecheck.core.dims import (
     observed,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression, same, symbol, symbols
+from namecheck.core.sizes import Atom, Expression, Quotient, same, symbol, symbols
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
@@ -270,6 +270,41 @@ def check_one(
         )
 
 
+def check_place(call: str, what: str, own: Dim | None, wanted: Size, of: Dims) -> None:
+    """Refuse a dim of the code that a layer takes, where another dim has the size that it wants.
+
+    `of` is the tensor of the dim.
+    """
+    if own is not None and _stands_elsewhere(own, wanted, of):
+        size = naming.show_name(own.name) if isinstance(own.size, Unknown) else own.size
+        raise Contradiction(
+            "NC101",
+            f"{call}: {what} have the sizes {size} and {wanted}, which is that of another dim: it "
+            f"is right only if {size} = {wanted}.",
+            names=naming.words([own.name]),
+            help="Move the dim that the layer takes to its place.",
+        )
+
+
+def _stands_elsewhere(own: Dim, wanted: Size, of: Dims) -> bool:
+    """Whether a dim is named by the code, and another one of its tensor has a layer's size.
+
+    In a tensor of three dims the two may well be equal by design: as many units as nodes of a
+    graph. In a larger one, of images, they are not.
+    """
+    if not isinstance(wanted, Expression) or observed(wanted) or of.open:
+        return False
+    if len(of.prefix) < _LEAST_RANK or wanted not in of.sizes:
+        return False
+    if isinstance(own.size, Expression):
+        return bool(observed(own.size)) and same(own.size, wanted) is None
+    is_axis = isinstance(own.name, Axis) and naming.is_observed(own.name.name)
+    return own.size is UNKNOWN and is_axis
+
+
+_LEAST_RANK: Final = 4
+
+
 def diagonal_dim(row_dim: Dim, column_dim: Dim, offset: int | Unknown = 0) -> Dim:
     """The diagonal of a square: the axis that both sides are; else an unnamed dim."""
     names, size = (
@@ -371,17 +406,27 @@ def _has_sibling(dim: Dim, word: str, dims: Dims) -> bool:
 
 
 def has_words(dim: Dim) -> bool:
-    """Whether a dim is a whole observed axis, or merged of such, with words of its own: ``h*w``."""
+    """Whether a dim is a whole observed axis, or merged of such, with words of its own: ``h*w``.
+
+    So is a part of one, or several of them: ``h//size*w//size``.
+    """
     if not isinstance(dim.size, Expression) or len(dim.size.terms) != 1:
         return False
     [(monomial, number)] = dim.size.terms
-    return number == 1 and all(
-        isinstance(atom, str)
-        and naming.is_observed(atom)
-        and not naming.is_inline(atom)
-        and naming.bare(atom) != "_"
-        for atom in monomial
-    )
+    return number == 1 and all(map(_has_word, monomial))
+
+
+def _has_word(atom: Atom) -> bool:
+    if isinstance(atom, Quotient):
+        return any(map(_is_word, symbols(atom.numerator)))
+    return _is_word(atom)
+
+
+def _is_word(symbol_name: str) -> bool:
+    """Whether a symbol is an observed axis that has a word."""
+    if not naming.is_observed(symbol_name) or naming.is_inline(symbol_name):
+        return False
+    return naming.bare(symbol_name) != "_"
 
 
 def _word_of_size(dim: Dim) -> str | None:

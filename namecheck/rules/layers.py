@@ -8,7 +8,7 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, new_dim, of_rank
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
-from namecheck.rules.broadcasting import broadcast, check_one
+from namecheck.rules.broadcasting import broadcast, check_one, check_place
 from namecheck.rules.contractions import check_contracted
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.products import bilinear
@@ -21,6 +21,8 @@ def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size
     weight = Dims((new_dim(in_features), new_dim(out_features)))
     if input.dims.min_rank:
         check_contracted(input.dims, weight)
+        what = "the last dim and the layer's features"
+        check_place("linear", what, input.dims.from_right(1), in_features, input.dims)
     elif input.dims.rank == 0:
         raise Contradiction(
             "NC207",
@@ -70,6 +72,8 @@ def normalizes_last(
         check_one("layer_norm", what, dim, new_dim(sizes[-offset]), by_label=False)
         if weight is not None:
             check_one("layer_norm", what, dim, weight.dims.from_right(offset), by_label=False)
+    if len(sizes) == 1:
+        check_place("layer_norm", what, input.dims.from_right(1), sizes[0], input.dims)
     return input.dims
 
 
@@ -93,6 +97,7 @@ def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: in
     channels = _channels(input.dims)
     what = "the second dim and the layer's channels"
     check_one("batch_norm", what, channels, new_dim(num_features), by_label=False)
+    check_place("batch_norm", what, channels, num_features, input.dims)
     return input.dims
 
 

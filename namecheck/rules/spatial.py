@@ -16,7 +16,7 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression, Known, divided
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, Extent, Sizes
-from namecheck.rules.broadcasting import check_one
+from namecheck.rules.broadcasting import check_one, check_place
 from namecheck.rules.dim_map import joined, last, show_rank, show_sizes, without_right
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
@@ -321,9 +321,9 @@ def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
             help="Batch and channels precede the spatial dims.",
         )
     own = dims.from_right(spatial + 1)
-    check_one(
-        f"conv{spatial}d", "the input's channels and the layer's", own, channels, by_label=False
-    )
+    what = "the input's channels and the layer's"
+    check_one(f"conv{spatial}d", what, own, channels, by_label=False)
+    check_place(f"conv{spatial}d", what, own, channels.size, dims)
 
 
 def _check_bias(channels_out: Dim, bias: Tensor | None, spatial: int) -> None:

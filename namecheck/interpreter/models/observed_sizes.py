@@ -105,6 +105,19 @@ _OF_LAYERS: Final = frozenset(
     }
 )
 
+# The place of the dim that a layer takes, by the rule of its row; None is before its spatial dims.
+_TAKERS: Final[Mapping[str, int | None]] = {
+    "linear_module": -1,
+    "normalizes_last": -1,
+    "normalizes_channels": 1,
+    "convolution_module": None,
+    "transposed_convolution_module": None,
+}
+# The parameters for the size of that dim.
+_TAKEN: Final = frozenset(
+    {"in_features", "in_channels", "num_features", "num_channels", "normalized_shape"}
+)
+
 
 def fill(
     row_key: str,
@@ -168,15 +181,23 @@ def learn_features(
     begun: Begun | None,
     store: Store,
 ) -> None:
-    """Equate the last size of an input with the features that a linear layer takes."""
-    if row is None or row.names != "linear_module":
+    """Equate the size of a dim of an input with the features that a layer takes there."""
+    if row is None or begun is None or row.names not in _TAKERS:
         return
-    count = 0 if begun is None else begun.args
-    tensor = lowered[count] if len(lowered) > count else None
-    features = lowered[0] if count else lowered_keywords.get("in_features", UNKNOWN)
-    last = tensor.dims.from_right(1) if isinstance(tensor, Tensor) else None
-    if last is not None and isinstance(last.size, Expression) and isinstance(features, Expression):
-        equalities.equate(last.size, features, store)
+    tensor = lowered[begun.args] if len(lowered) > begun.args else None
+    dims = tensor.dims if isinstance(tensor, Tensor) else OPEN
+    place = _TAKERS[row.names]
+    if place is None:
+        place = -1 - row.constants["spatial"]
+    dim = dims[place] if dims.open or -len(dims.prefix) <= place < len(dims.prefix) else ANY_DIM
+    for position, parameter in enumerate(row.constructor):
+        if parameter.name in _TAKEN:
+            word = parameter.name
+            by_position = position < begun.args
+            size = lowered[position] if by_position else lowered_keywords.get(word, UNKNOWN)
+            if isinstance(dim.size, Expression) and isinstance(size, Expression):
+                equalities.equate(dim.size, size, store)
+            return
 
 
 def name_rest(
