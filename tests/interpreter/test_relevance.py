@@ -71,6 +71,15 @@ def test_the_text_of_a_file_is_searched_for_names_once() -> None:
     assert searches == [source.filename]
 
 
+def test_a_helper_that_makes_a_tensor_of_given_sizes_matters_to_observed_evidence() -> None:
+    helper = "def grid(h, w):\n    return torch.meshgrid(torch.arange(h), torch.arange(w))\n"
+    source = parsed("import torch\n" * 500 + helper)
+    definition = source.tree.body[-1]
+    for evidence in Evidence:
+        facts = FileFacts(lambda source: False, evidence=evidence)
+        assert facts.can_matter(definition, source) is (evidence is Evidence.OBSERVED)
+
+
 def test_an_annotation_may_have_any_word() -> None:
     source = """
 def renamed(x: Shaped[Tensor, "n"]):

@@ -68,9 +68,12 @@ class FileFacts:
         relevant = self._relevant.get(source.tree)
         if relevant is None:
             words = self._imported_words(source)
+            is_observed = self._evidence is Evidence.OBSERVED
+            if is_observed:
+                words |= relevance.SIZED
             if self.names_dims(source):
                 words |= relevance.naming_words()
-                if self._evidence is Evidence.OBSERVED:
+                if is_observed:
                     words |= relevance.SIZES
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant

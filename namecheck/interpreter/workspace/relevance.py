@@ -27,6 +27,10 @@ SIZES: Final = frozenset(
     }
 )  # fmt: skip
 """The words that read or check the sizes of a tensor, or name its dims in a pattern."""
+SIZED: Final = frozenset(
+    {"arange", "eye", "expand", "linspace", "meshgrid", "reshape", "unflatten", "view"}
+)
+"""The words of helpers that make tensors of the sizes which they are given, and read none."""
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 # Libraries whose arrays, images and frames have a shape.
