@@ -2,8 +2,9 @@
 
 `attend(key, query)` calls `def attend(query, key)`: each variable is called as the parameter at the
 other's place. Where both tensors have the same dims, nothing raises. Words are compared without
-what says only that they are tensors: `key_states`, `keys` and `k` are all `key`. It is reported of
-functions of the program, and of functions and layers of `torch.nn`.
+what says only that they are tensors: `key_states`, `keys` and `k` are all `key`; what both begin
+with says whose they are: `qkv_bias` and `qkv_weight`. It is reported of functions of the program,
+and of functions and layers of `torch.nn`.
 
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
 (`x1` and `x2`, `left` and `right`, `row` and `col`), single letters, a function that only makes
@@ -214,10 +215,20 @@ def _crossed(call_node: ast.Call, parameter_words: Sequence[str]) -> tuple[int, 
     meant = [_stem(parameter) for parameter in parameter_words[: len(said)]]
     places = {word: at for at, word in enumerate(meant)}
     for first, word in enumerate(said):
-        second = places.get(word, 0)
-        if second > first and said[second] == meant[first] and _differ(word, meant[first]):
-            return first, second
+        for ending in _endings(word):
+            second = places.get(ending, 0)
+            if second <= first or not _differ(ending, meant[first]):
+                continue
+            if said[second] == word.removesuffix(ending) + meant[first]:
+                return first, second
     return None
+
+
+def _endings(word: str) -> Iterator[str]:
+    """A word, and what is left of it without its first parts: `weight` of `qkv_weight`."""
+    while word:
+        yield word
+        word = word.partition("_")[2]
 
 
 def _variable(argument: ast.expr) -> str:
