@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, OPEN, Dims
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
-from namecheck.core.sizes import Expression, symbol
+from namecheck.core.sizes import Expression, symbol, symbols
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins, size_symbols
 from namecheck.interpreter.domain.store import Store
@@ -195,7 +195,9 @@ def learn_features(
             word = parameter.name
             by_position = position < begun.args
             size = lowered[position] if by_position else lowered_keywords.get(word, UNKNOWN)
-            if isinstance(dim.size, Expression) and isinstance(size, Expression):
+            if not isinstance(dim.size, Expression) or not isinstance(size, Expression):
+                return
+            if not any(naming.bare(word) == "_" for word in symbols(dim.size)):
                 equalities.equate(dim.size, size, store)
             return
 
@@ -217,6 +219,29 @@ def name_rest(
         own = naming.of_unpacking("_", interpreter.new_address())
         named = dims.replace(place, replace(dim, name=Axis(own), size=symbol(own)))
         tensor = replace(content.tensor, dims=named)
+        joins.write(outcome, store, replace(content, tensor=tensor))
+
+
+def name_places(
+    interpreter: Interpreter, row: Operator | None, outcome: Value, store: Store
+) -> None:
+    """Name the spatial dims that a convolution makes of an input of which nothing is known.
+
+    Each has a scope of its own: the two sides of an image may well be equal.
+    """
+    if row is None or not row.names.endswith("convolution_module"):
+        return
+    if not isinstance(outcome, TensorValue):
+        return
+    content = joins.held(outcome, store)
+    dims = content.tensor.dims
+    for position in range(-row.constants["spatial"], 0):
+        if dims.from_right(-position) == ANY_DIM and (dims.open or -position <= len(dims.prefix)):
+            place = position if dims.open else position + len(dims.prefix)
+            own = naming.of_unpacking("_", interpreter.new_address())
+            dims = dims.replace(place, Dim(Axis(own), symbol(own)))
+    if dims != content.tensor.dims:
+        tensor = replace(content.tensor, dims=dims)
         joins.write(outcome, store, replace(content, tensor=tensor))
 
 

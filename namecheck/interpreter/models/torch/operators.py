@@ -194,10 +194,13 @@ class TorchOperators:
         )
         self._learn(operator_call, lowered_inputs)
         result = self._result(operator_call, answer)
-        if self._is_observed and operator_call.key in ("view", "reshape"):
+        if self._is_observed:
             from namecheck.interpreter.models import observed_sizes
 
-            observed_sizes.name_rest(interpreter, lowered_inputs.args, result, operator_call.store)
+            store = operator_call.store
+            if operator_call.key in ("view", "reshape"):
+                observed_sizes.name_rest(interpreter, lowered_inputs.args, result, store)
+            observed_sizes.name_places(interpreter, operator_call.row, result, store)
         if observe is not None:
             observe(result)
         if not interpreter.listeners.follow_results:
