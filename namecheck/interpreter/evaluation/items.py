@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
+from namecheck.core.evidence import Evidence
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, identities, joins, limits
@@ -37,6 +38,8 @@ from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _SOMEWHERE: Final = sized(symbol("?"))
+# How many dims a tensor is taken to have of which the code reads so many sizes at once.
+_FEW: Final = 6
 
 
 class Items:
@@ -71,6 +74,8 @@ class Items:
             if own is not None:
                 part = self.read(own, index, node, store, frame)
                 return self._part(value, part, index, store)
+        if isinstance(value, Opaque) and isinstance(index, SliceValue):
+            return self._sizes(value, index) or self.interpreter.made_of([value], "item")
         if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
             if isinstance(index, Const) and type(index.value) is int:
                 size = shape_tests.size_at(value.key, index.value)
@@ -83,6 +88,28 @@ class Items:
         if isinstance(value, TorchModule):
             return self.interpreter.fresh("layer")
         return self.interpreter.made_of([value], "item")
+
+    def _sizes(self, shape: Opaque, slice_value: SliceValue) -> TupleValue | None:
+        """Some sizes of a tensor of unknown rank: ``x.shape[:2]``; None where they may be fewer.
+
+        Whoever reads two sizes of a tensor takes it to have two dims, which is evidence.
+        """
+        cut = _bounds(slice_value)
+        is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
+        places = (
+            None
+            if cut is None
+            else shape_tests.places_of(shape.key, cut, _FEW if is_observed else 0)
+        )
+        if places is None:
+            return None
+        sizes = [(place, shape_tests.size_at(shape.key, place)) for place in places]
+        return TupleValue(
+            tuple(
+                Opaque(Item(shape.key, place, "int")) if size is None else sized(size)
+                for place, size in sizes
+            )
+        )
 
     def _part(self, value: Instance, part: Value, index: Value, store: Store) -> Value:
         """An item; a slice of a module is a module again."""

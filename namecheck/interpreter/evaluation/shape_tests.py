@@ -124,6 +124,23 @@ def size_at(shape_key: Key, position: int) -> Known | None:
     return None
 
 
+def places_of(shape_key: Key, cut: slice, least_rank: int) -> range | None:
+    """The places of the sizes in ``x.shape[cut]``, of a tensor that may have any rank.
+
+    None where their number is unknown: a tensor of lower rank than `least_rank` has fewer.
+    """
+    match shape_key.provenance:
+        case OperatorResult(path=()) as query if query.reads_shape and cut.step in (None, 1):
+            measured = _of_operands(query)
+            first, end = cut.start or 0, cut.stop
+            rank = max(least_rank, 0 if measured is None else measured.tensor.dims.min_rank)
+            if first >= 0 and end is not None and first < end <= rank:
+                return range(first, end)
+            if first < 0 and (end is None or first < end < 0) and -first <= rank:
+                return range(first, end or 0)
+    return None
+
+
 def fits(shape_key: Key, patterns: Sequence[ast.pattern], store: Store) -> bool:
     """``match x.shape`` with a sequence of patterns: False where the rank is another one.
 
