@@ -89,7 +89,7 @@ class Items:
             return self.interpreter.fresh("layer")
         return self.interpreter.made_of([value], "item")
 
-    def _sizes(self, shape: Opaque, slice_value: SliceValue) -> TupleValue | None:
+    def _sizes(self, all_sizes: Opaque, slice_value: SliceValue) -> TupleValue | None:
         """Some sizes of a tensor of unknown rank: ``x.shape[:2]``; None where they may be fewer.
 
         Whoever reads two sizes of a tensor takes it to have two dims, which is evidence.
@@ -99,14 +99,14 @@ class Items:
         places = (
             None
             if cut is None
-            else shape_tests.places_of(shape.key, cut, _FEW if is_observed else 0)
+            else shape_tests.places_of(all_sizes.key, cut, _FEW if is_observed else 0)
         )
         if places is None:
             return None
-        sizes = [(place, shape_tests.size_at(shape.key, place)) for place in places]
+        sizes = [(place, shape_tests.size_at(all_sizes.key, place)) for place in places]
         return TupleValue(
             tuple(
-                Opaque(Item(shape.key, place, "int")) if size is None else sized(size)
+                Opaque(Item(all_sizes.key, place, "int")) if size is None else sized(size)
                 for place, size in sizes
             )
         )

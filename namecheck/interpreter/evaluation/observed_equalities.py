@@ -58,47 +58,55 @@ def learn(
 ) -> None:
     """Write what follows from ``left == right`` to the tensors whose sizes are compared."""
     for node, other_node in ((left_node, right_node), (right_node, left_node)):
-        part = part_of(node)
-        known = None if part is None else _known(interpreter, other_node, part, store, frame)
-        if part is not None and known is not None:
-            _write(interpreter, part, known, store, frame)
+        of_shape = part_of(node)
+        known = (
+            None if of_shape is None else _known(interpreter, other_node, of_shape, store, frame)
+        )
+        if of_shape is not None and known is not None:
+            _write(interpreter, of_shape, known, store, frame)
 
 
 def _known(
-    interpreter: Interpreter, node: ast.expr, beside: Part, store: Store, frame: Frame
+    interpreter: Interpreter, expression: ast.expr, beside: Part, store: Store, frame: Frame
 ) -> _Known | None:
     """The dims whose sizes an expression has, which is compared with a part of a shape."""
-    part = part_of(node)
-    if part is not None:
-        if part.is_single is not beside.is_single:
+    of_shape = part_of(expression)
+    if of_shape is not None:
+        if of_shape.is_single is not beside.is_single:
             return None
-        if part.is_single:
-            observed_axes.observe_inline(interpreter, node, store, frame)
-        value = observed_axes.tensor_of(interpreter, part.subject, store, frame)
+        if of_shape.is_single:
+            observed_axes.observe_inline(interpreter, expression, store, frame)
+        value = observed_axes.tensor_of(interpreter, of_shape.subject, store, frame)
         content = None if value is None else joins.held(value, store)
-        dims = None if content is None else _taken(content.tensor.dims, part)
+        dims = None if content is None else _taken(content.tensor.dims, of_shape)
         return None if content is None or dims is None else _Known(dims, content.origins)
-    items = [node] if beside.is_single else _items(node)
+    items = [expression] if beside.is_single else _items(expression)
     if items is None:
         return None
     with interpreter.findings.silenced(), interpreter.progress.unaffected():
-        values = [interpreter.evaluate(item, store, frame) for item in items]
-    sizes = [size_symbols.symbolic(value) for value in values]
+        found = [interpreter.evaluate(item, store, frame) for item in items]
+    sizes = [size_symbols.symbolic(value) for value in found]
     return _Known([ANY_DIM if size is None else Dim(named_by(size), size) for size in sizes])
 
 
-def _items(node: ast.expr) -> Sequence[ast.expr] | None:
+def _items(expression: ast.expr) -> Sequence[ast.expr] | None:
     """The sizes in ``(B, T)``, ``[B, T]``, ``torch.Size([B, T])``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return _items(node.args[0]) if node.func.attr == "Size" and node.args else None
-    if not isinstance(node, (ast.Tuple, ast.List)):
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        return (
+            _items(expression.args[0])
+            if expression.func.attr == "Size" and expression.args
+            else None
+        )
+    if not isinstance(expression, (ast.Tuple, ast.List)):
         return None
-    return None if any(isinstance(item, ast.Starred) for item in node.elts) else node.elts
+    return (
+        None if any(isinstance(item, ast.Starred) for item in expression.elts) else expression.elts
+    )
 
 
-def _taken(dims: Dims, part: Part) -> Sequence[Dim] | None:
+def _taken(dims: Dims, of_shape: Part) -> Sequence[Dim] | None:
     """The dims of a part of a shape; None where it is unknown which they are."""
-    first, end = part.first, part.end
+    first, end = of_shape.first, of_shape.end
     if not dims.open:
         return dims.prefix[first:end]
     if first < 0 and (end is None or end < 0):
@@ -108,9 +116,9 @@ def _taken(dims: Dims, part: Part) -> Sequence[Dim] | None:
     return None
 
 
-def _placed(dims: Dims, part: Part, count: int) -> tuple[Dims, int] | None:
+def _placed(dims: Dims, of_shape: Part, count: int) -> tuple[Dims, int] | None:
     """The dims of a tensor of whose shape a part has `count` sizes, and the place of the first."""
-    first, end = part.first, part.end
+    first, end = of_shape.first, of_shape.end
     if first >= 0 and (end is None or end < 0):
         closed = of_rank(dims, first + count - (end or 0))
         return None if closed is None else (closed, first)
@@ -130,28 +138,30 @@ def _placed(dims: Dims, part: Part, count: int) -> tuple[Dims, int] | None:
     return Dims(prefix, dims.suffix, open=True), first
 
 
-def _write(interpreter: Interpreter, part: Part, known: _Known, store: Store, frame: Frame) -> None:
+def _write(
+    interpreter: Interpreter, of_shape: Part, known: _Known, store: Store, frame: Frame
+) -> None:
     """Write the dims of a part of a tensor's shape."""
-    value = observed_axes.tensor_of(interpreter, part.subject, store, frame)
+    value = observed_axes.tensor_of(interpreter, of_shape.subject, store, frame)
     if value is None:
         return
     content = joins.held(value, store)
-    placed = _placed(content.tensor.dims, part, len(known.dims))
+    placed = _placed(content.tensor.dims, of_shape, len(known.dims))
     if placed is None:
         return
     dims, first = placed
-    for index, other in enumerate(known.dims, first):
-        dims = dims.replace(index, _equal(dims[index], other))
+    for index, known_dim in enumerate(known.dims, first):
+        dims = dims.replace(index, _equal(dims[index], known_dim))
     if dims != content.tensor.dims:
         tensor = replace(content.tensor, dims=dims)
         origins = {**known.origins, **content.origins}
         joins.write(value, store, replace(content, tensor=tensor, origins=origins))
 
 
-def _equal(dim: Dim, other: Dim) -> Dim:
+def _equal(dim: Dim, other_dim: Dim) -> Dim:
     """A dim that has the size of another one: the same axis, where nothing is known of it."""
-    if dim.size is not UNKNOWN or other.size is UNKNOWN:
+    if dim.size is not UNKNOWN or other_dim.size is UNKNOWN:
         return dim
     is_free = dim.name is UNKNOWN or dim.name is None
-    named = is_free and isinstance(other.size, Expression)
-    return replace(dim, name=other.name if named else dim.name, size=other.size)
+    named = is_free and isinstance(other_dim.size, Expression)
+    return replace(dim, name=other_dim.name if named else dim.name, size=other_dim.size)

@@ -50,6 +50,7 @@ from namecheck.interpreter.models.torch.operands import (
     sizes_fit,
 )
 from namecheck.interpreter.models.torch.rule_applications import RuleApplications
+from namecheck.rules.registry import traits_of
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.patches import Patches
@@ -187,8 +188,9 @@ class TorchOperators:
                 lowered_inputs = likely_inputs
             elif expected.contradiction.code in _PATTERNS:
                 answer = expected
-        if answer.contradiction is not None:
-            return self._refused(operator_call, lowered_inputs, answer.contradiction, defaults)
+        contradiction = answer.contradiction or self._mirrored(operator_call, lowered_inputs)
+        if contradiction is not None:
+            return self._refused(operator_call, lowered_inputs, contradiction, defaults)
         interpreter.findings.judged.accept(
             operator_call.site, certain, Attempt(inputs, operator_call.every)
         )
@@ -206,6 +208,19 @@ class TorchOperators:
         if not interpreter.listeners.follow_results:
             return result
         return self._heard(operator_call, lowered_inputs, result)
+
+    def _mirrored(
+        self, operator_call: OperatorCall, lowered_inputs: Inputs
+    ) -> Contradiction | None:
+        """What contradicts a broadcast of sides in two orders, by where their sizes were read."""
+        rule = operator_call.row.names if operator_call.row is not None else None
+        if not self._is_observed or rule is None or traits_of(rule).aligns != "broadcast":
+            return None
+        from namecheck.interpreter.models import observed_sides  # only where asked for
+
+        return observed_sides.contradiction(
+            operator_call.every, lowered_inputs.every, operator_call.store
+        )
 
     def _inputs(self, operator_call: OperatorCall) -> tuple[Inputs, Inputs | None, bool]:
         """The certain inputs, those with likely dims if there are any, and whether all is known."""

@@ -1,0 +1,81 @@
+"""Two sides that meet both ways round: ``[W, H]`` opposite ``[H, W]``.
+
+A tensor and its transpose do so where it is a square. A tensor whose sizes were read, and another
+one that was made with these sizes, are no transposes of each other: one has them in a wrong order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from namecheck.core import names as naming
+from namecheck.core.dims import Dim, Dims, are_apart
+from namecheck.core.findings import Place
+from namecheck.core.names import Contradiction
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.rules.broadcasting import has_words
+
+
+def contradiction(
+    operand_values: Sequence[Value], lowered: Sequence[Any], store: Store
+) -> Contradiction | None:
+    """What contradicts a broadcast of two tensors, of which neither comes from the other.
+
+    Where one does, its sides are equal from now on.
+    """
+    operands = [
+        (value, tensor.dims)
+        for value, tensor in zip(operand_values, lowered, strict=True)
+        if isinstance(value, TensorValue) and isinstance(tensor, Tensor)
+    ]
+    if len(operands) != 2:
+        return None
+    (one, dims), (other, other_dims) = operands
+    sides = _sides(dims, other_dims)
+    if sides is None:
+        return None
+    words = naming.words([side.name for side in sides])
+    origins = [_origins(value, words, store) for value in (one, other)]
+    if None in (*origins[0], *origins[1]) or not set(origins[0]).isdisjoint(origins[1]):
+        _equate(sides, store)
+        return None
+    first, second = words
+    return Contradiction(
+        "NC101",
+        f"Dims {dims.show()} and {other_dims.show()} have '{first}' and '{second}' in two orders: "
+        f"it is right only if {first} = {second}.",
+        names=words,
+        help="Bring the dims of both tensors into one order.",
+    )
+
+
+def _equate(sides: tuple[Dim, Dim], store: Store) -> None:
+    """Learn that a tensor is a square, as it is broadcast with its own transpose."""
+    one, two = (side.size for side in sides)
+    if isinstance(one, Expression) and isinstance(two, Expression):
+        equalities.equate(one, two, store)
+
+
+def _sides(dims: Dims, other_dims: Dims) -> tuple[Dim, Dim] | None:
+    """Two dims of one tensor that meet each other in another one."""
+    if dims.open or other_dims.open:
+        return None
+    pairs = list(zip(reversed(dims.prefix), reversed(other_dims.prefix), strict=False))
+    for (one, met), (two, met_by_two) in combinations(pairs, 2):
+        if (one.size, two.size) != (met_by_two.size, met.size) or one.size == two.size:
+            continue
+        if has_words(one) and has_words(two) and are_apart(one.size, two.size):
+            return one, two
+    return None
+
+
+def _origins(tensor_value: TensorValue, words: Sequence[str], store: Store) -> list[Place | None]:
+    """The places where two words of a tensor were read, or its dims were named."""
+    content = joins.held(tensor_value, store)
+    return [content.origins.get(word) for word in words]
