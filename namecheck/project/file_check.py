@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 TOP: Final = Span(1, 1, 1, 1)
 # With more nodes of syntax trees than these the cached files are dropped: a node takes some 400
 # bytes. Ordinary code has one for each 13 characters, and hostile code for each.
-_KEPT: Final = 600_000
+_KEPT: Final = 500_000
 # How many rule results are cached across files that name no dimension.
 _REMEMBERED: Final = 20_000
 

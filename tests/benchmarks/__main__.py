@@ -21,9 +21,10 @@ r  one file: an empty one, and one of 300 annotated lines
 s  hostile programs in four sizes each
 t  the pages of a report on 100,000 lines full of names, apart from their analysis
 u  a compiled function with named inputs, beside the same without names
+v  hostile projects, one file of each under limits of time and memory
 
 Both sides run in turns, and the output is the median of the ratios of neighbouring runs, in
-processor time. ``--only WORD`` selects some of the programs of p and s. It needs an environment
+processor time. ``--only WORD`` selects some of the programs of p, s and v. It needs an environment
 with namecheck and ruff installed, and installs the other tools by pip into a folder that ``--keep``
 preserves.
 """
@@ -47,6 +48,7 @@ from typing import Final
 from tests.benchmarks import (
     growth,
     hostile,
+    hostile_projects,
     linear,
     plugin,
     projects,
@@ -252,6 +254,7 @@ def main() -> None:
         "s": lambda folder, rounds: growth.run(folder, options.only),
         "t": reports.rendering,
         "u": lambda folder, rounds: with_torch("compiled", rounds),
+        "v": lambda folder, rounds: hostile_projects.run(folder, options.only),
     }
     if unknown := set(options.which) - set(benchmarks):
         parser.error(f"there is no benchmark {min(unknown)!r}")
