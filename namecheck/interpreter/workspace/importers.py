@@ -48,7 +48,7 @@ class Closure:
         if self._is_closed and location not in self._steps and location != self._importer:
             raise TooMuch
 
-    def add(self, location: str, source: Source, steps: int) -> None:
+    def add(self, location: str, source: Source, cost: int) -> None:
         """Count a file and the steps that it has cost so far; raises `TooMuch`."""
         self.require(location)
         if self._is_closed or location == self._importer:
@@ -57,7 +57,7 @@ class Closure:
         if known is None:
             self._characters += len(source.text)
             self._uncounted[location] = source
-        self._steps[location] = max(steps, known or 0)
+        self._steps[location] = max(cost, known or 0)
         self._total += self._steps[location] - (known or 0)
         if self._characters > _UNCOUNTED:
             self._count_nodes()
@@ -70,17 +70,17 @@ class Closure:
             self._total += self._unpaid[location]
         self._uncounted.clear()
 
-    def shrink(self, length: int) -> None:
+    def shrink(self, count: int) -> None:
         """Forget all files but the first."""
-        while len(self._steps) > length:
+        while len(self._steps) > count:
             location, steps = self._steps.popitem()
             self._total -= steps + self._unpaid.pop(location, 0)
             self._uncounted.pop(location, None)
         self.complete.clear()
 
-    def close(self, length: int) -> None:
+    def close(self, count: int) -> None:
         """Keep the first files, and refuse all others."""
-        self.shrink(length)
+        self.shrink(count)
         self._is_closed = True
 
 

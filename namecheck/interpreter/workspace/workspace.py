@@ -106,10 +106,10 @@ class Uses:
     found: dict[Query, str | None] = field(default_factory=dict)
     steps: int = field(default=0, compare=False)
 
-    def include(self, other: Uses) -> None:
+    def include(self, further: Uses) -> None:
         """Add what another analysis has used."""
-        self.modules |= other.modules
-        self.found.update(other.found)
+        self.modules |= further.modules
+        self.found.update(further.found)
 
 
 class Analysis(NamedTuple):
@@ -294,13 +294,13 @@ class Workspace:
         if self._analyses:
             self._analyses[-1].uses.modules.add(location)
             importer = self._analyses[-1].importer
-        length = len(self._closure)
+        count = len(self._closure)
         try:
             return self._read(location)
         except TooMuch:
             if importer is None:
                 raise
-            self._refuse(location, importer, length)
+            self._refuse(location, importer, count)
             return None
 
     def _read(self, location: str) -> Source | None:
@@ -354,13 +354,13 @@ class Workspace:
             return None
         if not self._running:
             self._attempts = 0
-        length = len(self._closure)
+        count = len(self._closure)
         try:
             module = self._loaded(location)
         except TooMuch:
             if importer is None:
                 raise
-            self._refuse(location, importer, length)
+            self._refuse(location, importer, count)
             return None
         if module is not None and importer is not None:
             self._count([location], importer)
@@ -376,9 +376,9 @@ class Workspace:
             self._depend_on(module.unfinished)
         return module
 
-    def _refuse(self, location: str, importer: Importer, length: int) -> None:
+    def _refuse(self, location: str, importer: Importer, count: int) -> None:
         """Follow no further import of a file: those that it followed are the first."""
-        self._closure.close(length)
+        self._closure.close(count)
         importer.refuse(self.files.name(location))
 
     def _include(self, location: str) -> None:
@@ -420,14 +420,14 @@ class Workspace:
             self._running[waiting].unfinished |= read
 
     def _load(self, location: str) -> Module | None:
-        length = len(self._closure)
+        count = len(self._closure)
         try:
             return self._run(location)
         except TooMuch:
             self._discard_readers(location)
             raise
         except _Cycle as cycle:
-            self._closure.shrink(length)
+            self._closure.shrink(count)
             self._discard_readers(location)
             if cycle.outermost != location:
                 raise
@@ -465,21 +465,21 @@ class Workspace:
         self._locations[source.tree] = location
         return Module(location, Program(self._interpreter(source)))
 
-    def _execute(self, module: Module, importer: Importer | None) -> None:
+    def _execute(self, loaded: Module, importer: Importer | None) -> None:
         """Run the top level of a file."""
-        location, program = module.location, module.program
-        self._running[location] = module
+        location, program = loaded.location, loaded.program
+        self._running[location] = loaded
         sparing = not self.facts.names_dims(program.source)
         try:
-            with self._used_by(module.uses, importer):
+            with self._used_by(loaded.uses, importer):
                 program.load(self.files.name(location), sparing=sparing)
         except TooMuch:
-            self._abandoned.include(module.uses)
+            self._abandoned.include(loaded.uses)
             raise
         finally:
             del self._running[location]
-            self._steps += module.cost
-        module.steps = module.cost
+            self._steps += loaded.cost
+        loaded.steps = loaded.cost
         self._add_to_ground(program)
 
     def _interpreter(self, source: Source) -> Assembly:
