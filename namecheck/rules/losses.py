@@ -13,7 +13,7 @@ from typing import Any, Final
 from namecheck.core.dims import OPEN, SCALAR, Dims
 from namecheck.core.names import Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
-from namecheck.rules.arguments import TensorOrNumber, Word
+from namecheck.rules.arguments import Word
 from namecheck.rules.broadcasting import broadcast, check_one, unify_dim
 from namecheck.rules.dim_map import same_shape, show_sizes, without_right
 from namecheck.rules.refusals import refuse_named
@@ -170,8 +170,8 @@ def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unkn
 
 @rule(memory="unknown", aligns="matched")
 @reduced
-def classifies_several(input: Tensor, target: TensorOrNumber) -> Dims:
-    """Input and target unify, and drop the last dim, the classes (multilabel_margin_loss)."""
+def classifies_several(input: Tensor, target: Any) -> Dims:
+    """Input and target, maybe a number, unify, and drop the classes (multilabel_margin_loss)."""
     unified = broadcast(input.dims, target.dims) if isinstance(target, Tensor) else input.dims
     return without_right(unified, 1)
 
