@@ -155,7 +155,7 @@ def traits_of(name: str) -> Traits:
 def _import(section: str) -> None:
     try:
         importlib.import_module(f"{__package__}.{section}")
-    except TableError:
+    except (TableError, RecursionError):  # such a one is that of the checked code
         raise
     except Exception as error:
         raise TableError(f"{__package__}.{section}: {type(error).__name__}: {error}") from error

@@ -243,3 +243,14 @@ def test_pieces_between_computed_indices() -> None:
     tensor = Tensor(Dims.of("N", sizes=[6]))
     answer = infer("tensor_split", tensor, [2, symbol("n")])
     assert [piece.dims.prefix[0].size for piece in answer.result] == [UNKNOWN] * 3
+
+
+def test_a_section_that_is_first_needed_deep_in_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checked code is nested too deeply then: the table has no mistake."""
+
+    def deep(name: str) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("importlib.import_module", deep)
+    with pytest.raises(RecursionError):
+        registry._import("factories")
