@@ -48,6 +48,17 @@ def read(text: str) -> RefusalCell:
     return cell
 
 
+def counts_elements(text: str) -> bool:
+    """Whether a clause depends on how many elements an argument has."""
+    conditions_of_clauses = (clause.condition for clause in read(text).clauses)
+    return any(
+        word.name == "numel"
+        for condition in conditions_of_clauses
+        if condition is not None
+        for word in condition.words
+    )
+
+
 def check(clauses: Sequence[Clause], key: str, arguments: Arguments) -> None:
     """Raise `Contradiction` where torch 2.12 certainly refuses a call of the operator `key`."""
     for clause in clauses:

@@ -20,7 +20,7 @@ from namecheck import operators
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
-from namecheck.operators import Inference
+from namecheck.operators import Inference, native
 from namecheck.runtime.core import call_sites, reporting, tensor_names
 from namecheck.runtime.core.errors import Contradicted
 from namecheck.runtime.core.tensor_names import Names
@@ -289,7 +289,7 @@ class Site:
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         inference = self._infer(args, kwargs, sized=False)
-        sized = not _is_settled(inference) or self._resizes(kwargs)
+        sized = not _is_settled(inference) or self._resizes(kwargs) or self._counts_elements
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
         if inference.contradiction is not None:
@@ -298,6 +298,11 @@ class Site:
             return None
         changes = self._changes(inference, args, kwargs)
         return Plan(changes, inference, sized, names=_settled_names(inference))
+
+    @property
+    def _counts_elements(self) -> bool:
+        """Whether torch 2.12 refuses the call for tensors of some sizes alone."""
+        return self.semantics is Semantics.NATIVE and native.counts_elements(self.target.row.native)
 
     def _resizes(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether the call may resize a tensor, which is an error for a named one."""
