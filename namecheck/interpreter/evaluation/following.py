@@ -46,6 +46,7 @@ class Following:
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)
             interpreter.havoc_arguments(call, "names" if renames else "")
+            self.havoc_variables(function, call.store)
             return False
         return True
 
