@@ -136,11 +136,11 @@ def _is_with_whole(monomial: Monomial, coefficient: int, least: int, size: Known
     quotients = [atom for atom in monomial if isinstance(atom, Quotient)]
     if len(quotients) != 1 or not isinstance(quotients[0].denominator, int):
         return False
-    number = quotients[0].denominator
+    numerator, number = quotients[0].numerator, quotients[0].denominator
     others = tuple(atom for atom in monomial if atom is not quotients[0])
-    rest = size - _sum([(monomial, coefficient)])
-    whole = _sum([(others, coefficient)]) * quotients[0].numerator
-    return number > 0 and is_at_least(least * number, rest * number + whole)
+    part, factors = _sum([(monomial, coefficient)]), _sum([(others, coefficient)])
+    bound = computed(lambda whole: (whole - part) * number + factors * numerator, size)
+    return number > 0 and bound is not None and is_at_least(least * number, bound)
 
 
 def _lowest(monomial: Monomial) -> int | None:
