@@ -364,8 +364,9 @@ def test_the_list_of_packages() -> None:
     assert names == sorted({normalised(name) for name in names})
 
 
-def test_the_verdicts() -> None:
-    stored = verdicts.stored()
+@pytest.mark.parametrize("file", [verdicts.FILE, verdicts.OBSERVED])
+def test_the_verdicts(file: Path) -> None:
+    stored = verdicts.stored(file)
     assert {verdict.verdict for verdict in stored} <= set(verdicts.WORDS)
     assert all(verdict.why for verdict in stored)
     findings = [(v.package, v.version, v.file, v.line, v.code) for v in stored]

@@ -3,7 +3,8 @@
 `verdicts.jsonl` has one object a line: the package with its version, the place and the code of the
 finding, the verdict (true: the code contradicts its own declaration; false: a defect of namecheck;
 unsure) and the reason; whether it is still reported, and whether it was reported when the project
-was looked at for the first time.
+was looked at for the first time. `observed.jsonl` has those on findings in plain code, with
+observed evidence, which are true if the code raises, or does not compute what it says.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tests.real_code.archives import normalised
 from tests.real_code.outcomes import Place
 
 FILE: Final = Path(__file__).parent / "verdicts.jsonl"
+OBSERVED: Final = FILE.with_name("observed.jsonl")
 WORDS: Final = ("true", "false", "unsure")
 
 
@@ -58,7 +60,7 @@ class Verdicts:
         return self._verdicts.get((name, version, place.file, place.line, place.code))
 
 
-def stored() -> list[Verdict]:
-    """The verdicts of the data file."""
-    lines = FILE.read_text("utf-8").splitlines()
+def stored(file: Path = FILE) -> list[Verdict]:
+    """The verdicts of a data file."""
+    lines = file.read_text("utf-8").splitlines()
     return [Verdict(**json.loads(line)) for line in lines]
