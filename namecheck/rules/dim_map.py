@@ -202,8 +202,11 @@ MOST_NAMES: Final = 64
 
 
 def check_resize(dims: Dims, shape: Dims) -> None:
-    """Refuse to resize a named tensor (name_inference.rst, ``resize_``; recorded)."""
-    if dims.named() is Answer.YES and same_shape(dims, shape) is Answer.NO:
+    """Refuse to resize a named tensor (name_inference.rst, ``resize_``; recorded).
+
+    An axis is no name of the tensor itself, which torch could see.
+    """
+    if any(isinstance(dim.name, str) for dim in dims.known) and same_shape(dims, shape) is Answer.NO:
         raise Contradiction(
             "NC205",
             f"Cannot resize named tensor with resize_ or resize_as_ (tried to resize Tensor"
