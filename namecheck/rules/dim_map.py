@@ -206,7 +206,10 @@ def check_resize(dims: Dims, shape: Dims) -> None:
 
     An axis is no name of the tensor itself, which torch could see.
     """
-    if any(isinstance(dim.name, str) for dim in dims.known) and same_shape(dims, shape) is Answer.NO:
+    if (
+        any(isinstance(dim.name, str) for dim in dims.known)
+        and same_shape(dims, shape) is Answer.NO
+    ):
         raise Contradiction(
             "NC205",
             f"Cannot resize named tensor with resize_ or resize_as_ (tried to resize Tensor"
