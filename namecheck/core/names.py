@@ -148,7 +148,7 @@ def of_letter(letter: str, pattern_scope: int, scope: int) -> str:
     Two letters of a pattern have scopes of their own, and the scope of the pattern in common: they
     are two words for dims of one tensor (`are_siblings`), which may have one size.
     """
-    return scoped(of_unpacking(letter, pattern_scope), scope)
+    return scoped(scoped(letter + _OBSERVED + _LETTER, pattern_scope), scope)
 
 
 def are_siblings(name: str, other_name: str) -> bool:
@@ -170,6 +170,11 @@ def is_inline(name: str) -> bool:
     return _BRACKET in name and is_observed(name)
 
 
+def is_letter(name: str) -> bool:
+    """Whether a name, or a factor of it, is that of a letter of a pattern (`of_letter`)."""
+    return _LETTER in name
+
+
 def is_number(name: str) -> bool:
     """Whether a name, or a factor of it, is that of a number (`of_number`)."""
     return _NUMBER in name
@@ -182,6 +187,7 @@ def is_undeclared(name: str) -> bool:
 
 _NUMBER: Final = "ʹ"
 _OBSERVED: Final = "ʺ"
+_LETTER: Final = "ʻ"
 # They stand for a dot and a bracket in the name of a path; letters to Python.
 _DOT: Final = "ˑ"
 _BRACKET: Final = "ː"
@@ -230,7 +236,7 @@ def bare(text: str) -> str:
     """A text whose axes have the names that their author wrote, without scopes."""
     if _SCOPE not in text:
         return text
-    plain = re.sub(f"[{_NUMBER}{_OBSERVED}]?{_SCOPES}", "", text)
+    plain = re.sub(f"[{_NUMBER}{_OBSERVED}{_LETTER}]*{_SCOPES}", "", text)
     return re.sub(f"{_BRACKET}(-?[0-9]+)", r"[\1]", plain).replace(_DOT, ".")
 
 

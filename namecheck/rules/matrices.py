@@ -55,31 +55,31 @@ def _square(A: Tensor, operator: str) -> Dims:
     return A.dims
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def keeps_square(input: Tensor) -> Dims:
     """The dims of a square matrix, unchanged (torch.linalg.cholesky)."""
     return _square(input, "linalg.cholesky")
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def cholesky(input: Tensor) -> Dims:
     """As `keeps_square`; a tensor without elements may have any shape (torch.cholesky)."""
     return input.dims if 0 in input.dims.sizes else keeps_square(input)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def matrix_power(input: Tensor) -> Dims:
     """The dims of a square matrix, unchanged (recorded: matrix_power)."""
     return _square(input, "linalg.matrix_power")
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def keeps_square_with_info(input: Tensor) -> Two:
     """As `keeps_square`, and a number for each matrix (torch.linalg.cholesky_ex)."""
     return _square(input, "linalg.cholesky"), without_right(input.dims, 2)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def inverts(A: Tensor) -> Dims:
     """Rows become columns, and columns rows (torch.linalg.inv)."""
     return _inverted(_square(A, "linalg.inv"))
@@ -95,7 +95,7 @@ def _turned(dims: Dims) -> Dims:
     return transposes_last_two(Tensor(dims)) if dims.min_rank > 1 or dims.rank is None else dims
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def inverts_with_info(A: Tensor) -> Two:
     """As `inverts`, and a number for each matrix (torch.linalg.inv_ex)."""
     return inverts(A), without_right(A.dims, 2)
@@ -108,14 +108,14 @@ def inverts_any(input: Tensor) -> Dims:
     return _inverted(input.dims)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def eigenvalues(input: Tensor) -> Dims:
     """A vector for each matrix (torch.linalg.eigvalsh)."""
     batch, rows, columns = _matrix(_square(input, "linalg.eigh"), "linalg.eigh")
     return _made(batch, diagonal_dim(rows, columns))
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def eigenvectors(input: Tensor) -> Two:
     """Values, and vectors that are columns (torch.linalg.eigh)."""
     batch, rows, columns = _matrix(_square(input, "linalg.eigh"), "linalg.eigh")
@@ -205,7 +205,7 @@ def numbers_of_matrices(input: Tensor) -> Dims:
     return _matrix(input.dims, "linalg.matrix_rank")[0]
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def sign_and_logdet(A: Tensor) -> Two:
     """Two numbers for each matrix (torch.linalg.slogdet)."""
     batch = without_right(_square(A, "linalg.slogdet"), 2)
@@ -221,7 +221,7 @@ def matrix_norm(
     return removes_dimensions(input, dim, keepdim)
 
 
-@rule(memory="unknown", aligns="matched")
+@rule(memory="unknown", aligns="matched", square=True)
 def solves(A: Tensor, B: Tensor, from_left: Flag = True) -> Dims:
     """The dims of X in A X = B, or in X A = B (torch.linalg.solve)."""
     matrix, right_side = _square(A, "linalg.solve"), B.dims
@@ -239,7 +239,7 @@ def solves(A: Tensor, B: Tensor, from_left: Flag = True) -> Dims:
     return _made(batch, *((other, right_side[-1]) if from_left else (right_side[-2], other)))
 
 
-@rule(memory="unknown", aligns="matched")
+@rule(memory="unknown", aligns="matched", square=True)
 def solves_with_info(A: Tensor, B: Tensor, from_left: Flag = True) -> tuple[Dims, Dims | Unknown]:
     """As `solves`, and a number for each matrix (torch.linalg.solve_ex)."""
     return solves(A, B, from_left), without_right(A.dims, 2)

@@ -187,14 +187,14 @@ def to_scalar(input: Tensor) -> Dims:
     return SCALAR
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def removes_last_two(input: Tensor) -> Dims:
     """One number for each matrix (torch.det)."""
     check_square(input.dims, "linalg.det")
     return without_right(input.dims, 2)
 
 
-@rule(memory="unknown")
+@rule(memory="unknown", square=True)
 def logdet(input: Tensor) -> Dims:
     """One number for each matrix (torch.logdet)."""
     check_square(input.dims, "logdet")

@@ -45,7 +45,8 @@ class Traits:
     not move a 0-d tensor from another device (`namecheck.effects.device`). A rule that is not
     `patched` returns no tensor and reads no names: at run time the shim does not patch torch's
     function (`namecheck.runtime.patching.targets`). A rule that `counts` returns ints: where the
-    analysis does not know such a number, it still knows its type.
+    analysis does not know such a number, it still knows its type. A rule for a `square` takes
+    tensors whose first one has a last and a next to last dim of one size.
     """
 
     memory: str = ""
@@ -54,6 +55,7 @@ class Traits:
     broadcasts: bool = False
     patched: bool = True
     counts: bool = False
+    square: bool = False
 
 
 NO_TRAITS: Final = Traits()
@@ -78,6 +80,7 @@ def rule(
     broadcasts: bool = False,
     patched: bool = True,
     counts: bool = False,
+    square: bool = False,
 ) -> Callable[[_R], _R]:
     """Register the decorated function with its traits."""
 
@@ -91,6 +94,7 @@ def rule(
     broadcasts: bool = False,
     patched: bool = True,
     counts: bool = False,
+    square: bool = False,
 ) -> _R | Callable[[_R], _R]:
     """Register a function, with its `Traits`, under its own name, which rows refer to.
 
@@ -98,7 +102,7 @@ def rule(
     """
     if function is not None:
         return _enter(function, NO_TRAITS)
-    traits = Traits(memory, overlaps, aligns, broadcasts, patched, counts)
+    traits = Traits(memory, overlaps, aligns, broadcasts, patched, counts, square)
     return lambda decorated: _enter(decorated, traits)
 
 

@@ -2,6 +2,9 @@
 
 A tensor and its transpose do so where it is a square. A tensor whose sizes were read, and another
 one that was made with these sizes, are no transposes of each other: one has them in a wrong order.
+
+A matrix that has an inverse is a square, and so is one that is multiplied by itself, where nothing
+but the letters of a pattern tells its sides apart.
 """
 
 from __future__ import annotations
@@ -13,13 +16,15 @@ from typing import Any
 from namecheck.core import names as naming
 from namecheck.core.dims import Dim, Dims, are_apart
 from namecheck.core.findings import Place
-from namecheck.core.names import Contradiction
+from namecheck.core.names import Axis, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.operators.row import Operator
 from namecheck.rules.broadcasting import has_words
+from namecheck.rules.registry import traits_of
 
 
 def contradiction(
@@ -53,6 +58,30 @@ def contradiction(
         names=words,
         help="Bring the dims of both tensors into one order.",
     )
+
+
+def learn_square(
+    row: Operator | None, args: Sequence[Value], lowered: Sequence[Any], store: Store
+) -> bool:
+    """Learn that the first tensor is a square, if the call needs one; returns whether it does."""
+    if row is None or not args or not isinstance(lowered[0], Tensor):
+        return False
+    needs_square = traits_of(row.names).square
+    is_by_itself = row.flow == "contracts" and len(args) > 1 and args[0] == args[1]
+    dims = lowered[0].dims
+    rows, columns = dims.from_right(2), dims.from_right(1)
+    if not (needs_square or is_by_itself) or rows is None or columns is None:
+        return False
+    if is_by_itself and not (_is_of_letter(rows) and _is_of_letter(columns)):
+        return False
+    if not has_words(rows) or not has_words(columns) or rows.size == columns.size:
+        return False
+    _equate((rows, columns), store)
+    return True
+
+
+def _is_of_letter(dim: Dim) -> bool:
+    return isinstance(dim.name, Axis) and naming.is_letter(dim.name.name)
 
 
 def _equate(sides: tuple[Dim, Dim], store: Store) -> None:

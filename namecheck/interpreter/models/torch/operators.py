@@ -230,9 +230,12 @@ class TorchOperators:
         if self._is_observed:
             from namecheck.interpreter.models import (
                 observed_numbers,  # only where asked for
+                observed_sides,
                 observed_sizes,
             )
 
+            if observed_sides.learn_square(row, args, lowered_inputs.args, store):
+                lowered_inputs = self._lowered(operator_call, store)
             observed_numbers.fill(row, args, lowered_inputs.args, store)
             observed_sizes.fill(operator_call.key, args, keyword_values, *lowered_inputs, store)
         if all(map(is_known, lowered_inputs.every)):
