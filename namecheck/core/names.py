@@ -175,6 +175,11 @@ def is_letter(name: str) -> bool:
     return _LETTER in name
 
 
+def is_wordless(name: str) -> bool:
+    """Whether the code has no word for an axis: the rest of a view."""
+    return name.startswith("_" + _OBSERVED)
+
+
 def is_number(name: str) -> bool:
     """Whether a name, or a factor of it, is that of a number (`of_number`)."""
     return _NUMBER in name
@@ -303,9 +308,13 @@ def unify(name: Name, other_name: Name) -> Name:
         return either(other_name if name is UNKNOWN else name)
     if isinstance(name, Axis) and isinstance(other_name, Axis):
         if match(name, other_name) is Answer.MAYBE:
-            return min(name, other_name, key=lambda axis: (not _is_unscoped(axis), axis.name))
+            return min(name, other_name, key=_vagueness)
         return _unified_axes(name, other_name)
     return name if isinstance(name, Axis) else other_name
+
+
+def _vagueness(axis: Axis) -> tuple[bool, bool, str]:
+    return not _is_unscoped(axis), is_wordless(axis.name), axis.name
 
 
 def either(name: Name) -> Name:

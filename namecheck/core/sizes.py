@@ -165,7 +165,7 @@ def divided(size: Known, divisor: Known) -> Known:
         return 0
     if isinstance(divisor, int):
         return _by_number(size, divisor)
-    exact = _exactly(size, divisor)
+    exact = exactly(size, divisor)
     return _atom(Quotient(size, divisor)) if exact is None else exact
 
 
@@ -177,7 +177,7 @@ def _by_number(size: Known, number: int) -> Known:
     return even + (over // number if isinstance(over, int) else _atom(Quotient(over, number)))
 
 
-def _exactly(size: Known, divisor: Expression) -> Known | None:
+def exactly(size: Known, divisor: Expression) -> Known | None:
     """The quotient without a remainder; None where there is none."""
     if len(divisor.terms) > 1:
         return 1 if size == divisor else None

@@ -65,9 +65,10 @@ def _unified_size(a: Dim, b: Dim) -> Size:
     return min(a, b, key=_vaguely_sized).size
 
 
-def _vaguely_sized(dim: Dim) -> tuple[bool, bool, str]:
+def _vaguely_sized(dim: Dim) -> tuple[bool, bool, bool, str]:
     """The preference between two sizes that may be equal: the size of an axis first."""
-    return not is_whole(dim), isinstance(dim.size, int), str(dim.size)
+    size = str(dim.size)
+    return not is_whole(dim), isinstance(dim.size, int), naming.is_wordless(size), size
 
 
 def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:

@@ -12,7 +12,7 @@ from operator import mul
 from typing import Final
 
 from namecheck.core import names as naming
-from namecheck.core.dataclasses import dataclass
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import (
     Dim,
     Dims,
@@ -77,7 +77,7 @@ def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
             _check_total(surplus, pieces, sizes)
         return
     for place, piece in enumerate(pieces):
-        target = _target(piece.dim, own, goal)
+        target = _target(place, piece.dim, own, goal)
         if target is None:
             continue
         left = before[place] / after[target]
@@ -87,7 +87,9 @@ def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
         if not _is_of_code(str(piece.dim.size)) or any(
             _is_never_whole(each, own) for each in (left, right)
         ):
-            raise _scrambled(piece.dim, pieces, sizes, (before[place], after[target]))
+            raise _scrambled(
+                piece.dim, pieces, sizes, (ONE, right) if left.is_whole else (left, ONE)
+            )
     _check_quotients(pieces, own, goal, sizes)
     _check_steps(pieces, own, goal, sizes)
 
@@ -199,7 +201,7 @@ def _check_sides(
         for place, piece in enumerate(pieces):
             if piece.dim != _REST and not _is_of_code(str(piece.dim.size)):
                 continue
-            target = _target(piece.dim, own_ratios, goal)
+            target = _target(place, piece.dim, own_ratios, goal)
             if target is None or goal[target] != own_ratios[place]:
                 continue
             share, other_share = before[place], after[target]
@@ -383,6 +385,11 @@ def check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
     words = {word for dim in dims if isinstance(dim.size, Expression) for word in symbols(dim.size)}
     if len(sizes) < 2 or len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):
         return
+    missing = _missing_size(dims, sizes)
+    if missing is not None:
+        filled = [replace(dim, size=missing) if dim.size is UNKNOWN else dim for dim in dims]
+        check_order([piece for dim in filled for piece in pieces_of(dim)], sizes)
+        return
     filled = [_REST if dim.size is UNKNOWN else dim for dim in dims]
     whole = product(dim.size for dim in filled)
     rest = inferred(whole, product(size for size in sizes if size != -1))
@@ -396,6 +403,16 @@ def check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
         )
         _check_sides(pieces, own, goal, solved)
         _check_quotients(pieces, own, goal, solved)
+
+
+def _missing_size(dims: Sequence[Dim], sizes: Sequence[Size]) -> Size | None:
+    """What the only unknown size must be for the view to have its number of elements."""
+    known = product(dim.size for dim in dims if dim.size is not UNKNOWN)
+    whole = UNKNOWN if -1 in sizes else product(sizes)
+    if isinstance(known, Unknown) or isinstance(whole, Unknown) or 0 in (known, whole):
+        return None
+    missing = ratio(whole) / ratio(known)
+    return missing.size if missing.is_whole else None
 
 
 def _is_of_code(word: str) -> bool:
@@ -413,23 +430,44 @@ def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
     return list(accumulate(factors, mul, initial=ONE)) if len(factors) == len(ratios) else []
 
 
-def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
-    """The position of the only size that contains an axis, if it occurs once on either side."""
+def _target(
+    place: int, dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]
+) -> int | None:
+    """The position of the size that contains the axis at a place, if there is one for each axis.
+
+    A view keeps the order of axes of one size. An axis that is merged in an unknown order is one
+    where all its factors are in one size.
+    """
     if not isinstance(dim.name, Axis) or dim.size != own_size(dim.name):
         return None
-    if _only(dim.name.name, shares) is None:
-        return None
-    target = _only(dim.name.name, goal)
+    words = [factor for factor in dim.name.factors if not factor.isdigit()]
+    targets = {_counterpart(place, _places(word, shares), _places(word, goal)) for word in words}
+    target = targets.pop() if len(targets) == 1 else None
     size = None if target is None else goal[target]
     return target if size is not None and size.is_whole else None
 
 
-def _only(word: str, ratios: Sequence[Ratio | None]) -> int | None:
+def _counterpart(place: int, places: Sequence[int], new_places: Sequence[int]) -> int | None:
+    if place not in places or len(places) != len(new_places):
+        return None
+    return new_places[places.index(place)]
+
+
+def _places(word: str, ratios: Sequence[Ratio | None]) -> list[int]:
+    """The positions of the sizes that have a symbol as a factor; none where that is unclear."""
     powers = [0 if each is None else each.power(word) for each in ratios]
     if _is_of_code(word):
         # ``C // heads`` and ``heads`` are the two parts of one dim.
         powers = [max(power, 0) for power in powers]
-    return powers.index(1) if [power for power in powers if power] == [1] else None
+    places = [place for place, power in enumerate(powers) if power]
+    if any(powers[place] != 1 for place in places):
+        return []
+    several = len(places) > 1
+    return [] if several and any(_is_in_sum(word, ratios[place]) for place in places) else places
+
+
+def _is_in_sum(word: str, size_ratio: Ratio | None) -> bool:
+    return size_ratio is not None and word not in size_ratio.bases
 
 
 def _displaced(
@@ -473,7 +511,9 @@ def _scrambled(
     old = Dims(tuple(piece.dim for piece in pieces))
     new = Dims(tuple(map(new_dim, sizes)))
     share = both_shares[0] / both_shares[1]
-    agreement = f" It is right only if {share.upper} = {share.lower}."
+    one, other = share.upper, share.lower
+    equal = f"{other} = {one}" if isinstance(one, int) else f"{one} = {other}"
+    agreement = f" It is right only if {equal}."
     is_of_code = dim == _REST or _is_of_code(str(dim.size))
     is_told = is_of_code and bool(share.powers)
     return Contradiction(

@@ -13,7 +13,7 @@ from math import gcd
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
 from namecheck.core.names import UNKNOWN, Unknown
-from namecheck.core.sizes import Expression, Known, Quotient, divided, symbol, symbols
+from namecheck.core.sizes import Expression, Known, Quotient, divided, exactly, symbol, symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +143,8 @@ def inferred(whole: Size, other_size: Size) -> Size:
     """The size that -1 is replaced by, given the other sizes."""
     if isinstance(whole, Unknown) or isinstance(other_size, Unknown) or other_size == 0:
         return UNKNOWN
-    return (ratio(whole) / ratio(other_size)).size
+    rest = ratio(whole) / ratio(other_size)
+    if rest.is_whole or isinstance(other_size, int):
+        return rest.size
+    exact = exactly(whole, other_size)
+    return rest.size if exact is None else exact

@@ -85,7 +85,7 @@ _OF_ONE: Final = frozenset(
 _KEYWORDS: Final = frozenset({"split_size", "steps", "num_classes"})
 _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
 _OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
-# The words in the names of functions whose views are no mistaken transposes.
+# What the words of functions end with whose views are no mistaken transposes.
 _CUTTING: Final = ("shift", "skew", "interleave", "shuffle")
 # The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
 _OF_LAYERS: Final = frozenset(
@@ -277,7 +277,7 @@ def is_on_purpose(
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
         return True
-    return any(word in frame.name.lower() for word in _CUTTING)
+    return any(part.endswith(_CUTTING) for part in frame.name.lower().split("_"))
 
 
 def is_of_another_case(
