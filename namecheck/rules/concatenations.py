@@ -22,7 +22,7 @@ from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unk
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
 from namecheck.rules.broadcasting import are_swapped, broadcast, has_words, unify
-from namecheck.rules.dim_map import Made, same_shape, show_sizes
+from namecheck.rules.dim_map import Made, reaching, same_shape, show_sizes
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import inserted
 
@@ -54,7 +54,7 @@ def _concatenated(tensors: Tensors, dim: DimArgument, *, natively: bool) -> Dims
             error="ValueError",
             help="There must be at least one tensor.",
         )
-    lists = [tensor.dims for tensor in tensors]
+    lists = [_reached(tensor.dims, dim) for tensor in tensors]
     named = None if isinstance(dim, int) else locate(lists[0], dim)
     _check_no_scalar(lists)
     real = [dims for dims in lists if not _skipped(dims)]
@@ -114,6 +114,12 @@ def _named(lists: Sequence[Dims]) -> Answer:
 def _skipped(dims: Dims) -> bool:
     """Whether torch may skip a tensor: an empty vector."""
     return dims.rank == 1 and dims.prefix[0].size == 0
+
+
+def _reached(dims: Dims, dim: DimArgument) -> Dims:
+    """The dims of a tensor that certainly has one at `dim`, unless it may be skipped."""
+    has_elements = any(size is not UNKNOWN and size != 0 for size in dims.sizes)
+    return reaching(dims, dim) if has_elements else dims
 
 
 def _check_no_scalar(lists: Sequence[Dims]) -> None:
@@ -241,7 +247,7 @@ def stack(tensors: Tensors, dim: DimArgument = 0) -> Dims:
                 f"entry 0 and {show_sizes(dims)} at entry {number}",
                 help="Only tensors of one shape can be stacked.",
             )
-        unified = broadcast(unified, dims, "stack")
+        unified = unified if dims == unified else broadcast(unified, dims, "stack")
     count = UNKNOWN if isinstance(tensors, Many) else len(lists)
     if isinstance(dim, Unknown):
         return OPEN

@@ -102,6 +102,14 @@ def renamed_as(dims: Dims, model: Dims) -> Dims:
     return dims.rename(closed.names)
 
 
+def of_one_rank(dims: Dims, other_dims: Dims) -> tuple[Dims, Dims]:
+    """Two lists that certainly have one rank, 2 or more: where one is known, so is the other."""
+    for rank in (dims.rank, other_dims.rank):
+        if rank is not None and rank > 1:
+            return of_rank(dims, rank) or dims, of_rank(other_dims, rank) or other_dims
+    return dims, other_dims
+
+
 def of_rank_as(dims: Dims, model: Dims) -> Dims:
     """The dims with the rank and the sizes of `model`, which certainly has the same shape."""
     if model.rank is None:
@@ -115,6 +123,27 @@ def of_rank_as(dims: Dims, model: Dims) -> Dims:
             for own, other in zip(closed.prefix, model.prefix, strict=True)
         )
     )
+
+
+def reaching(dims: Dims, index: object, *, extra: int = 0, scalars: bool = True) -> Dims:
+    """The dims of a tensor that certainly has one at an index, where their number is unknown.
+
+    ``x[:, :, 0]`` shows that `x` has three dims: ``B C ...`` is ``B C ? ...``. So many of the dims
+    known from the other end may be the same ones. With `extra`, the index is among those and one
+    more. An operator that takes `scalars` takes the index 0 or -1 of one, too.
+    """
+    if type(index) is not int or not dims.open:
+        return dims
+    least = index + 1 - extra if index >= 0 else -index - extra
+    if scalars and least < 2 and not dims.known:
+        return dims
+    beyond = least - len(dims.prefix if index >= 0 else dims.suffix)
+    if beyond <= 0:
+        return dims
+    unknown = (ANY_DIM,) * beyond
+    if index >= 0:
+        return Dims(dims.prefix + unknown, dims.suffix[beyond:], True)
+    return Dims(dims.prefix[: max(len(dims.prefix) - beyond, 0)], unknown + dims.suffix, True)
 
 
 def without_right(dims: Dims, count: int) -> Dims:

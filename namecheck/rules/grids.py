@@ -1,4 +1,7 @@
-"""Tensors made of vectors and matrices: grids, products of sets, blocks, diagonals, counts."""
+"""Tensors made of vectors and matrices: grids, products of sets, blocks, diagonals, counts.
+
+And images that are sampled at the places of a grid.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,14 @@ from namecheck.core.dims import (
     agree,
     locate,
     merged,
+    new_dim,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Sizes, Tensors
+from namecheck.rules.broadcasting import check_one
 from namecheck.rules.concatenations import put_together
-from namecheck.rules.dim_map import show_sizes
+from namecheck.rules.dim_map import of_one_rank, show_sizes
 from namecheck.rules.reductions import kept_at_one
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import unknown_of_rank
@@ -178,3 +183,57 @@ def _not_expandable(sizes: Sequence[Size], dims: Dims) -> Contradiction:
         f"size {{{shown}}} is not expandable to size {{{show_sizes(dims)}}}.",
         help="Each size is that of the dim, or 1.",
     )
+
+
+@rule(memory="unknown")
+def samples_grid(input: Tensor, grid: Tensor) -> Dims:
+    """The input's batch and channels, then the grid's positions (nn.functional.grid_sample)."""
+    dims, grid_dims = of_one_rank(input.dims, grid.dims)
+    if dims.rank is None or grid_dims.rank is None:
+        _check_coordinates(dims, grid_dims)
+        return OPEN
+    if dims.rank != grid_dims.rank or dims.rank < 3:
+        raise Contradiction(
+            "NC207",
+            "grid_sampler(): expected input and grid to have same number of dimensions, but "
+            f"got {input.dims.show()} and {grid.dims.show()}",
+            help="The grid has the batch, the places, and the coordinates.",
+        )
+    check_one("grid_sampler()", "the batches of both", dims[0], grid_dims[0])
+    _check_coordinates(dims, grid_dims)
+    result = Dims((*dims.prefix[:2], *grid_dims.prefix[1:-1]))
+    naming.check_distinct(result.names)
+    return result
+
+
+def _check_coordinates(dims: Dims, grid_dims: Dims) -> None:
+    """Refuse a grid whose last dim has not one coordinate for each dim of an image, 2 or 3."""
+    count = grid_dims[-1].size
+    counts = (2, 3) if dims.rank not in (4, 5) else (dims.rank - 2,)
+    if isinstance(count, int) and count not in counts and grid_dims.rank in (None, 4, 5):
+        raise Contradiction(
+            "NC201",
+            f"grid_sampler(): expected grid to have size {counts[0]} in last dimension, but got "
+            f"grid with sizes {show_sizes(grid_dims)}",
+            help="The last dim of the grid has the coordinates of each place.",
+        )
+
+
+@rule(memory="unknown")
+def affine_grid(theta: Tensor, size: Sizes) -> Dims:
+    """The batch, the positions in an image, the coordinates (nn.functional.affine_grid)."""
+    if not isinstance(size, (tuple, list)):
+        return OPEN
+    if len(size) not in (4, 5):
+        raise Contradiction(
+            "NC114",
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {show_sizes(Dims.of(*[None] * len(size), sizes=size))}.",
+            error="NotImplementedError",
+            help="Give the sizes of a batch of images: batch, channels, and two or three more.",
+        )
+    batch, _, *places = map(new_dim, size)
+    what = "the batch of the maps and that of the size"
+    check_one("affine_grid_generator", what, theta.dims[0], batch, by_label=False)
+    own = theta.dims[0] if theta.dims.rank else batch
+    return Dims((own, *places, Dim(None, len(places))))

@@ -13,6 +13,7 @@ from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, TensorOrNumber
 from namecheck.rules.broadcasting import broadcast, check_one
+from namecheck.rules.dim_map import of_one_rank
 from namecheck.rules.registry import rule
 from namecheck.rules.views import flat
 
@@ -24,16 +25,18 @@ def gather(input: Tensor, dim: DimArgument, indices: Tensor) -> Dims:
     _check_ranks(input.dims, indices.dims)
     if input.dims.rank == 1 and indices.dims.rank == 0:
         return indices.dims
-    if input.dims.rank is None or input.dims.rank != indices.dims.rank:
-        several = max(input.dims.min_rank, indices.dims.min_rank) > 1  # so that both ranks agree
-        return _vague(input.dims) if input.dims.open and several else OPEN
-    pairs = list(zip(input.dims.prefix, indices.dims.prefix, strict=True))
+    dims, index_dims = of_one_rank(input.dims, indices.dims)
+    if dims.rank is None or dims.rank != index_dims.rank:
+        several = max(dims.min_rank, index_dims.min_rank) > 1  # so that both ranks agree
+        return _vague(dims) if dims.open and several else OPEN
+    place = locate(dims, dim)
+    pairs = list(zip(dims.prefix, index_dims.prefix, strict=True))
     if isinstance(place, int):
-        _check_others("gather", input.dims, indices.dims, place)
-        dims = [_picked(*pair) if n == place else _kept(*pair) for n, pair in enumerate(pairs)]
+        _check_others("gather", dims, index_dims, place)
+        picked = [_picked(*pair) if n == place else _kept(*pair) for n, pair in enumerate(pairs)]
     else:
-        dims = [_either(*pair) for pair in pairs]
-    return Dims(tuple(dims))
+        picked = [_either(*pair) for pair in pairs]
+    return Dims(tuple(picked))
 
 
 def _check_ranks(dims: Dims, index_dims: Dims, role: str = "input") -> None:

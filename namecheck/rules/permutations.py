@@ -11,7 +11,7 @@ from namecheck.core.names import Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import DimArgument, DimArguments
-from namecheck.rules.dim_map import Source, rearrange
+from namecheck.rules.dim_map import Source, reaching, rearrange
 from namecheck.rules.registry import rule
 
 
@@ -20,8 +20,8 @@ def permutes_dimensions(input: Tensor, dim0: DimArgument, dim1: DimArgument) -> 
     """Two dims are swapped (name_inference.rst, same title)."""
     if _is_name(dim0) and _is_name(dim1):  # torch looks up the second name first
         locate(input.dims, dim1)
-    first, second = locate(input.dims, dim0), locate(input.dims, dim1)
-    return _swapped(input.dims, first, second)
+    dims = reaching(reaching(input.dims, dim0), dim1)
+    return _swapped(dims, locate(dims, dim0), locate(dims, dim1))
 
 
 def _is_name(dim: DimArgument) -> bool:

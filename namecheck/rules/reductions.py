@@ -12,7 +12,7 @@ from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, sho
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, DimArguments, TensorOrNumber
 from namecheck.rules.broadcasting import broadcast
-from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.dim_map import joined, reaching, without_right
 from namecheck.rules.registry import rule
 
 
@@ -27,7 +27,10 @@ def removes_dimensions(
         return _reduce_all(input.dims, keepdim)
     if isinstance(dim, Unknown):
         return OPEN
-    return reduce(input.dims, positions(input.dims, dim), keepdim)
+    dims = input.dims
+    for each in dim if isinstance(dim, (tuple, list)) else [dim]:
+        dims = reaching(dims, each)
+    return reduce(dims, positions(dims, dim), keepdim)
 
 
 @rule(memory="fresh")
@@ -46,7 +49,8 @@ def removes_one_dimension(
     input: Tensor, dim: DimArgument = -1, keepdim: bool | Unknown = False
 ) -> Dims:
     """The input's dims without the one reduced over (recorded: prod)."""
-    return reduce(input.dims, [locate(input.dims, dim)], keepdim)
+    dims = reaching(input.dims, dim)
+    return reduce(dims, [locate(dims, dim)], keepdim)
 
 
 @rule(memory="fresh")
@@ -168,7 +172,8 @@ def selects(input: Tensor, dim: DimArgument, index: Any) -> Dims:
             error="IndexError",
             help=f"The dimension has size {size}.",
         )
-    return input.dims.without(place)
+    dims = reaching(input.dims, dim)
+    return dims.without(locate(dims, dim))
 
 
 def _spoken(name: Name, place: Position) -> str:

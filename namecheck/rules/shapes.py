@@ -24,7 +24,7 @@ from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unk
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, DimArguments, Sizes, Tensors
 from namecheck.rules.broadcasting import broadcast
-from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
+from namecheck.rules.dim_map import Made, everywhere, reaching, rearrange, show_sizes
 from namecheck.rules.reductions import positions
 from namecheck.rules.registry import rule
 
@@ -106,6 +106,7 @@ def unsqueeze(input: Tensor, dim: DimArgument) -> Dims:
 def inserted(dims: Dims, dim: DimArgument, dim_source: Made) -> Dims:
     """The dims with another one inserted at an index, or before the dim of a name."""
     position = dim if isinstance(dim, int) else locate(dims, dim)
+    dims = reaching(dims, position, extra=1)
     if isinstance(dim, str) and isinstance(position, int) and position < 0:
         position -= 1  # it is counted from the right
     dim_sources = everywhere(dims)

@@ -17,7 +17,7 @@ from namecheck.core.sizes import Expression, Known, divided
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, Extent, Sizes
 from namecheck.rules.broadcasting import check_one, check_place
-from namecheck.rules.dim_map import joined, last, show_rank, show_sizes, without_right
+from namecheck.rules.dim_map import joined, last, show_rank, without_right
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.splits import part_of
@@ -434,7 +434,9 @@ def padding_module(input: Tensor, spatial: int, padding: Extent = UNKNOWN) -> Di
 @rule(memory="unknown")
 def interpolates(input: Tensor, output_size: Extent = None, scale_factor: Extent = None) -> Dims:
     """The input's names; all dims but two have other sizes (nn.functional.interpolate)."""
-    dims = input.dims
+    extents = scale_factor if output_size is None else output_size
+    count = len(extents) if isinstance(extents, (tuple, list)) else 1
+    dims = (of_rank(input.dims, 2 + count) if count > 1 else None) or input.dims
     if dims.rank is None:
         return Dims(dims.prefix[:2], (), True)
     places = dims.prefix[2:]
@@ -481,44 +483,6 @@ def _reshuffled(dims: Dims, factor: Size, *, larger: bool) -> Dims:
 def _share(size: Size, count: Size) -> Size:
     whole = _all_known(size, count)
     return UNKNOWN if whole is None or whole[1] == 0 else divided(*whole)
-
-
-@rule(memory="unknown")
-def samples_grid(input: Tensor, grid: Tensor) -> Dims:
-    """The input's batch and channels, then the grid's positions (nn.functional.grid_sample)."""
-    if input.dims.rank is None or grid.dims.rank is None:
-        return OPEN
-    if input.dims.rank != grid.dims.rank or input.dims.rank < 3:
-        raise Contradiction(
-            "NC207",
-            "grid_sampler(): expected input and grid to have same number of dimensions, but "
-            f"got {input.dims.show()} and {grid.dims.show()}",
-            help="The grid has the batch, the places, and the coordinates.",
-        )
-    check_one("grid_sampler()", "the batches of both", input.dims[0], grid.dims[0])
-    result = Dims((*input.dims.prefix[:2], *grid.dims.prefix[1:-1]))
-    naming.check_distinct(result.names)
-    return result
-
-
-@rule(memory="unknown")
-def affine_grid(theta: Tensor, size: Sizes) -> Dims:
-    """The batch, the positions in an image, the coordinates (nn.functional.affine_grid)."""
-    if not isinstance(size, (tuple, list)):
-        return OPEN
-    if len(size) not in (4, 5):
-        raise Contradiction(
-            "NC114",
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
-            f"respectively. Got size {show_sizes(Dims.of(*[None] * len(size), sizes=size))}.",
-            error="NotImplementedError",
-            help="Give the sizes of a batch of images: batch, channels, and two or three more.",
-        )
-    batch, _, *places = map(new_dim, size)
-    what = "the batch of the maps and that of the size"
-    check_one("affine_grid_generator", what, theta.dims[0], batch, by_label=False)
-    own = theta.dims[0] if theta.dims.rank else batch
-    return Dims((own, *places, Dim(None, len(places))))
 
 
 @rule(memory="unknown")

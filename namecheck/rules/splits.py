@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from namecheck.core.dims import Dim, Dims, Position, Size, added, agree, locate, named_by
+from namecheck.core.dims import (
+    ANYWHERE,
+    Dim,
+    Dims,
+    Position,
+    Size,
+    added,
+    agree,
+    locate,
+    named_by,
+)
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument
+from namecheck.rules.dim_map import reaching
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
@@ -67,14 +78,17 @@ def split_with_sizes(
     input: Tensor, split_sizes: Sequence[Size | Tensor] | Unknown, dim: DimArgument = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces of the listed sizes, which must add up (recorded: split_with_sizes)."""
-    place = _cut(input, "split", dim)
+    place, dims = _cut(input, "split", dim), input.dims
+    if place is ANYWHERE:  # every tensor that can be cut has a dim
+        dims = reaching(dims, dim, scalars=False)
+        place = locate(dims, dim)
     if isinstance(split_sizes, Unknown):
-        return _any_number(input.dims, place)
+        return _any_number(dims, place)
     piece_sizes: list[Size] = [
         UNKNOWN if isinstance(part, Tensor) else part for part in split_sizes
     ]
     size, known_sizes = (
-        input.dims[place].size,
+        dims[place].size,
         [part for part in piece_sizes if isinstance(part, int)],
     )
     if any(part < 0 for part in known_sizes):
@@ -91,7 +105,7 @@ def split_with_sizes(
             f"split_sizes={list(split_sizes)}",
             help=f"The sizes must add up to {size}.",
         )
-    return _pieces(input.dims, place, piece_sizes)
+    return _pieces(dims, place, piece_sizes)
 
 
 @rule(memory="cuts")

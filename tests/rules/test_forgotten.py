@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from namecheck.core.dims import OPEN, Dim, Dims, axis, with_occurrences
-from namecheck.core.names import UNKNOWN
+from namecheck.core.names import SOME, UNKNOWN, Axis
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor, covers
 from namecheck.operators import infer
@@ -62,6 +62,7 @@ def test_a_bias_that_may_be_none() -> None:
     assert inference.contradiction is not None
 
 
+SOME_AXIS = Dim(Axis("A", occurrence=SOME))
 AXES = with_occurrences(Dims((axis("A"), axis("A"), axis("A"))))
 # A dim without a name that has the size of an axis, as after `rename(None)`.
 NAMELESS = Dim(None, axis("A").size)
@@ -72,10 +73,17 @@ NAMELESS = Dim(None, axis("A").size)
     [
         # Axes that an operator drops or merges, where their place is unknown.
         (
+            "select",
+            (Tensor(Dims((), (Dim(), Dim("C"), *AXES.prefix), open=True)), UNKNOWN, 0),
+            {},
+            Dims((), (Dim(), Dim(), SOME_AXIS, SOME_AXIS), open=True),
+        ),
+        # The three dims up to the index may be the first three of those that are known.
+        (
             "amax",
             (Tensor(Dims((), (Dim(), Dim("C"), *AXES.prefix), open=True)), 2, True),
             {},
-            Dims((), (Dim(), Dim("C"), Dim(), Dim(), Dim()), open=True),
+            Dims((Dim(),) * 3, AXES.sizeless().prefix[1:], open=True),
         ),
         (
             "kron",
