@@ -28,6 +28,7 @@ from namecheck.core.dims import (
     of_rank,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
+from namecheck.rules.arguments import DimArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +126,23 @@ def of_rank_as(dims: Dims, model: Dims) -> Dims:
     )
 
 
-def reaching(dims: Dims, index: object, *, extra: int = 0, scalars: bool = True) -> Dims:
+def reaching(dims: Dims, dim: DimArgument, *, extra: int = 0, scalars: bool = True) -> Dims:
     """The dims of a tensor that certainly has one at an index, where their number is unknown.
 
     ``x[:, :, 0]`` shows that `x` has three dims: ``B C ...`` is ``B C ? ...``. So many of the dims
     known from the other end may be the same ones. With `extra`, the index is among those and one
     more. An operator that takes `scalars` takes the index 0 or -1 of one, too.
     """
-    if type(index) is not int or not dims.open:
+    if type(dim) is not int or not dims.open:
         return dims
-    least = index + 1 - extra if index >= 0 else -index - extra
+    least = dim + 1 - extra if dim >= 0 else -dim - extra
     if scalars and least < 2 and not dims.known:
         return dims
-    beyond = least - len(dims.prefix if index >= 0 else dims.suffix)
+    beyond = least - len(dims.prefix if dim >= 0 else dims.suffix)
     if beyond <= 0:
         return dims
     unknown = (ANY_DIM,) * beyond
-    if index >= 0:
+    if dim >= 0:
         return Dims(dims.prefix + unknown, dims.suffix[beyond:], True)
     return Dims(dims.prefix[: max(len(dims.prefix) - beyond, 0)], unknown + dims.suffix, True)
 

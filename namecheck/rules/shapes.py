@@ -106,7 +106,7 @@ def unsqueeze(input: Tensor, dim: DimArgument) -> Dims:
 def inserted(dims: Dims, dim: DimArgument, dim_source: Made) -> Dims:
     """The dims with another one inserted at an index, or before the dim of a name."""
     position = dim if isinstance(dim, int) else locate(dims, dim)
-    dims = reaching(dims, position, extra=1)
+    dims = reaching(dims, dim, extra=1)
     if isinstance(dim, str) and isinstance(position, int) and position < 0:
         position -= 1  # it is counted from the right
     dim_sources = everywhere(dims)

@@ -19,6 +19,7 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.provenance import Fresh, Parameter, Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, tag_of, with_tag
 from namecheck.interpreter.domain.values import (
@@ -28,7 +29,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     sized,
 )
-from namecheck.interpreter.evaluation import narrowing
+from namecheck.interpreter.evaluation import narrowing, unpacking
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.size_readings import (
@@ -87,15 +88,28 @@ def observe_inline(
         _observe(interpreter, reading, store, frame)
 
 
+def number(interpreter: Interpreter, lvalue: ast.expr, value: Value) -> Value:
+    """A value that is assigned; an int that a call computed is called as its variable is."""
+    if not isinstance(value, Opaque) or value.kind != "int" or not isinstance(lvalue, ast.Name):
+        return value
+    match value.key.provenance:
+        case Fresh() | Result("int"):
+            return Opaque(Parameter(interpreter.new_address(), lvalue.id), "int")
+    return value
+
+
 def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Frame) -> Bound:
     words = [target.id for _, target in reading.variables]
     plain = [word for word in words if word.strip("_")]
-    if (not plain and reading.rank is None) or len(set(plain)) < len(plain):
+    if (words and not plain and reading.rank is None) or len(set(plain)) < len(plain):
         return []
-    value = tensor_of(interpreter, reading.subject, store, frame)
+    value = _tensor_of(interpreter, reading, store, frame)
     if value is None:
         return []
     content = joins.held(value, store)
+    if not words:
+        joins.write(value, store, content)  # it is known to be a tensor from now on
+        return []
     dims = _with_places(content, reading)
     if dims is None:
         return []
@@ -106,7 +120,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
     scope = _scope(interpreter, content, frame) or interpreter.new_address()
     resized = interpreter.new_address()
     origins = dict(content.origins)
-    subject = ast.unparse(reading.subject)
+    subject, shape = ast.unparse(reading.subject), reading.shape
     bound: Bound = []
     for position, target in reading.variables:
         if _is_resized(dims[position]) and target.id.isidentifier() and target.id.strip("_"):
@@ -115,7 +129,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
             dim = _observed(dims[position], target.id, scope)
         if dim != dims[position]:
             dims = dims.replace(position, dim)
-            message = f"{subject}.shape[{position}], read here"
+            message = f"{shape}[{position}], read here"
             if target.id.startswith(subject):
                 message = "read here"
             origins[target.id] = interpreter.place(target, message)
@@ -125,7 +139,22 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         tensor = replace(content.tensor, dims=dims)
         tags = with_tag(content.tags, OBSERVED_SCOPE, scope)
         joins.write(value, store, replace(content, tensor=tensor, origins=origins, tags=tags))
-    return bound if dims.open else []
+    if not reading.of_shape or not isinstance(reading.subject, ast.Name):
+        return bound if dims.open else []
+    # The variable has the shape as it was before its sizes had names.
+    shape_value = interpreter.torch.call("shape", [value], {}, reading.subject, store, frame)
+    return [*bound, (reading.subject, shape_value)]
+
+
+def _tensor_of(
+    interpreter: Interpreter, reading: Reading, store: Store, frame: Frame
+) -> TensorValue | None:
+    """The tensor of which sizes are read; None where it may be something else."""
+    if not reading.of_shape:
+        return tensor_of(interpreter, reading.subject, store, frame)
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        value = interpreter.evaluate(reading.subject, store, frame)
+    return unpacking.tensor_of_shape(value, store)
 
 
 def tensor_of(
@@ -164,7 +193,7 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
         single = len(reading.variables) == 1
         words = [target.id for _, target in reading.variables if target.id.strip("_")]
         # A broadcast, too, gives names to the last dims of a tensor of unknown rank.
-        start = f"{ast.unparse(reading.subject)}.shape["
+        start = f"{reading.shape}["
         named = [str(naming.word(name)) for name in dims.names if isinstance(name, Axis)]
         places = tensor_content.origins
         read = [word for word in named if word in places and places[word].message.startswith(start)]
@@ -220,7 +249,7 @@ def _contradicts(
     interpreter: Interpreter, reading: Reading, tensor_content: Held, dims: Dims, frame: Frame
 ) -> bool:
     """Report a call of a function that has the caller's words for an argument in another order."""
-    if reading.rank is None or not isinstance(reading.subject, ast.Name):
+    if reading.rank is None or reading.of_shape or not isinstance(reading.subject, ast.Name):
         return False
     caller, site = frame.caller, frame.site
     parameters = getattr(frame.environment.scope, "args", None)
@@ -264,7 +293,7 @@ def _misreads_batch(
     Other words may stand for two things, as `N` for classes and for pixels. A function has its own
     words for its arguments: only what it made itself is compared.
     """
-    if frame.is_called or not isinstance(reading.subject, ast.Name):
+    if frame.is_called or reading.of_shape or not isinstance(reading.subject, ast.Name):
         return False
     arguments = getattr(frame.environment.scope, "args", None)
     if not isinstance(arguments, ast.arguments) or any(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from namecheck.core.dataclasses import dataclass
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.trees import nodes
 
 Subject: TypeAlias = ast.Name | ast.Attribute | ast.Subscript
@@ -19,12 +19,20 @@ class Reading:
 
     `variables` are given with the positions of their dims, from the left, or from the right if
     they are negative. `rank` is the rank that the reading proves, `least` the lowest possible one.
+    The subject is the tensor, or (`of_shape`) a variable that may have the shape of one.
     """
 
     subject: Subject
     variables: tuple[tuple[int, ast.Name], ...]
     rank: int | None
     least: int
+    of_shape: bool = False
+
+    @property
+    def shape(self) -> str:
+        """The source text of the shape."""
+        text = ast.unparse(self.subject)
+        return text if self.of_shape else f"{text}.shape"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
             return
         reading = _unpacking(lvalue.elts, expression)
     elif isinstance(lvalue, ast.Name):
-        reading = _single(lvalue, expression)
+        reading = _whole(expression) or _single(lvalue, expression) or _item(lvalue, expression)
     else:
         return
     if reading is not None:
@@ -99,13 +107,13 @@ def _joined(several: Sequence[Reading]) -> Iterator[Reading]:
         if reading.rank is not None or len(reading.variables) != 1:
             yield reading
             continue
-        key = ast.dump(reading.subject)
+        key = reading.shape
         earlier = by_subject.get(key)
         variables = (
             reading.variables if earlier is None else (*earlier.variables, *reading.variables)
         )
         least = reading.least if earlier is None else max(earlier.least, reading.least)
-        by_subject[key] = Reading(reading.subject, variables, None, least)
+        by_subject[key] = replace(reading, variables=variables, least=least)
     yield from by_subject.values()
 
 
@@ -135,11 +143,31 @@ def _of_star(target_nodes: Sequence[ast.expr], expression: ast.expr) -> list[Rea
     return [] if reading is None else [reading]
 
 
+def _whole(expression: ast.expr) -> Reading | None:
+    """``shape = x.shape``: no size yet, but `x` is a tensor."""
+    subject = _subject(expression)
+    return None if subject is None else Reading(subject, (), None, 0)
+
+
+def _item(variable: ast.Name, expression: ast.expr) -> Reading | None:
+    """``n = shape[0]``."""
+    if not isinstance(expression, ast.Subscript) or not isinstance(expression.value, ast.Name):
+        return None
+    position = _number(expression.slice)
+    if position is None:
+        return None
+    least = position + 1 if position >= 0 else -position
+    return Reading(expression.value, ((position, variable),), None, least, of_shape=True)
+
+
 def _unpacking(target_nodes: Sequence[ast.expr], expression: ast.expr) -> Reading | None:
     """``B, T, C = x.shape``, ``b, *_, d = x.shape``, ``h, w = x.shape[-2:]``."""
     subject = _subject(expression)
     first, rank_beyond = 0, 0
-    if subject is None:
+    of_shape = isinstance(expression, ast.Name)
+    if isinstance(expression, ast.Name):
+        subject = expression
+    elif subject is None:
         cut = _cut(expression)
         if cut is None:
             return None
@@ -160,11 +188,11 @@ def _unpacking(target_nodes: Sequence[ast.expr], expression: ast.expr) -> Readin
         variables.append((index - count if from_right else first + index, node))
     if star is not None:
         least = count - 1 + max(first, 0)
-        return None if first < 0 else Reading(subject, tuple(variables), None, least)
+        return None if first < 0 else Reading(subject, tuple(variables), None, least, of_shape)
     if first < 0:
         return Reading(subject, tuple(variables), None, -first) if -first >= count else None
     rank = count + rank_beyond if rank_beyond >= 0 else None
-    return Reading(subject, tuple(variables), rank, first + count)
+    return Reading(subject, tuple(variables), rank, first + count, of_shape)
 
 
 def _single(variable: ast.Name, expression: ast.expr) -> Reading | None:

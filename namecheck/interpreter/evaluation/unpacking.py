@@ -6,11 +6,11 @@ import ast
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import of_rank
-from namecheck.core.tensors import Tensor
+from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, Value
+from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -43,3 +43,20 @@ def ranked(
         return value
     joins.write(tensor_value, store, replace(content, tensor=replace(tensor, dims=closed)))
     return interpreter.torch.call("shape", [tensor_value], {}, target_nodes, store, frame)
+
+
+def tensor_of_shape(value: Value, store: Store) -> TensorValue | None:
+    """The tensor of which a value is the shape, if it has the shape still."""
+    query = value
+    if isinstance(value, TupleValue):
+        query = next((each for each in value.items if isinstance(each, Opaque)), value)
+    if not isinstance(query, Opaque):
+        return None
+    match query.key.provenance:
+        case OperatorResult(operands=((address, Tensor() as tensor),)) as result if (
+            result.reads_shape
+        ):
+            tensor_value = TensorValue(address, Held(tensor))
+            content = joins.held(tensor_value, store)
+            return tensor_value if covers(tensor, content.tensor) else None
+    return None

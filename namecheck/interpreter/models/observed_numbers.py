@@ -7,7 +7,6 @@ multiplied by that keeps its dims.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -16,16 +15,13 @@ from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import (
     Attribute,
-    Fresh,
     Item,
     Operation,
     Parameter,
-    Result,
     SizeOf,
 )
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
-from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.operators.row import Operator
 from namecheck.rules.registry import traits_of
 
@@ -40,16 +36,6 @@ def note(size_value: Value, store: Store) -> None:
     for leaf in _leaves(size_value.key, 0):
         if store.fact(NumberTest, leaf) is None:
             store.set(NumberTest(leaf), True)
-
-
-def named(interpreter: Interpreter, target: ast.expr, value: Value) -> Value:
-    """A value that is assigned; an int that a call computed is called as its variable is."""
-    if not isinstance(value, Opaque) or value.kind != "int" or not isinstance(target, ast.Name):
-        return value
-    match value.key.provenance:
-        case Fresh() | Result("int"):
-            return Opaque(Parameter(interpreter.new_address(), target.id), "int")
-    return value
 
 
 def _leaves(part: object, depth: int) -> list[Key]:
