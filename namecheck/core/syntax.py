@@ -199,9 +199,9 @@ _SHAPES: Final = (b".shape", b".size(")
 # No repetition gives back what it has matched, and only names in brackets reach over lines: a file
 # costs no more than its length.
 _UNPACKING: Final = (
-    rb"(?m)^[ \t]*+(?:\(\s*+\w++(?>(?:\s*+,\s*+\w++)*)\s*+(?>(?:,\s*+)?)|"
-    rb"\w++(?>(?:[ \t]*+,[ \t]*+\w++)*)[ \t]*+(?>(?:,[ \t]*+)?))\)?+[ \t]*+=\s*+"
-    rb"[\w.\[\]()]+\.(?:shape|size\()"
+    rb"(?m)^[ \t]*+(?:\(\s*+\*?+\w++(?>(?:\s*+,\s*+\*?+\w++)*)\s*+(?>(?:,\s*+)?)|"
+    rb"\*?+\w++(?>(?:[ \t]*+,[ \t]*+\*?+\w++)*)[ \t]*+(?>(?:,[ \t]*+)?))\)?+[ \t]*+=\s*+"
+    rb"\*?+[\w.\[\]()]+\.(?:shape|size\()"
 )
 _PATTERN: Final = rb"[\"'](?>[^\"'\n]*?->)[^\"'\n]*+[\"']"
 _CHECKING: Final = (

@@ -1,8 +1,9 @@
-"""The result of reducing one dimension of a square is aligned with the reduced dimension.
+"""The result of reducing a dimension is aligned with another dimension of the same tensor.
 
-`A.sum(1)` of a square `A` has one value for each row; `A / A.sum(1)` broadcasts them along the
-columns, because broadcasting aligns the last dimensions. Both have the same size, so no error is
-raised. `keepdim=True` keeps the rows in their place.
+`A.sum(1)` has one value for each row; `A / A.sum(1)` broadcasts them along the columns, because
+broadcasting aligns the last dimensions. Where `A` is a square, both have the same size, so no error
+is raised. `keepdim=True` keeps the rows in their place. Of a tensor that nothing names, the order
+of its dimensions tells.
 
 Bad:
 
@@ -27,12 +28,13 @@ Good:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass, replace
+from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Place
-from namecheck.core.names import UNKNOWN, Name, show_name, word
+from namecheck.core.names import UNKNOWN, Answer, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.values import TupleValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
@@ -44,6 +46,28 @@ CODE: Final = "NC602"
 _PASSING: Final = ("turns", "bounds", "scales", "carries", "indexes")
 
 
+# Operators whose second argument is no dim.
+_BY_KEYWORD: Final = ("norm", "linalg.norm", "linalg.vector_norm")
+
+
+# Operators that change the elements of a tensor, and none of its dims.
+_ELEMENTWISE: Final = frozenset(
+    {"abs", "clone", "contiguous", "detach", "double", "exp", "float", "half", "log", "sqrt", "to"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The tag of a tensor without some of its dims, which are not its first ones.
+
+    `source` is the tensor that it was reduced from, `missing` the indices of these dims.
+    """
+
+    source: Hashable
+    missing: tuple[int, ...]
+    place: Place
+
+
 @dataclass(frozen=True, slots=True)
 class Reduced:
     """The tag of a square with one dim reduced: the name of the other dim, and the call."""
@@ -53,7 +77,7 @@ class Reduced:
 
 
 class Lint(Listener):
-    """Follows the row sums of a square to the place where they are broadcast.
+    """Follows the row sums of a tensor to the place where they are broadcast.
 
     Source: docs/semantics.md, "Findings and lints".
     """
@@ -62,19 +86,20 @@ class Lint(Listener):
         self._doubts: Doubts[Place] = Doubts()
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
-        """Check the division of a square, and tag the result of reducing one dim of a square."""
-        if applied.flow is None:
+        """Check a difference or a quotient, and tag the result of reducing dims."""
+        if applied.flow is None and applied.operator not in _ELEMENTWISE:
             return result
         if applied.flow == "divides":
             self._check_square(applied)
-        reduced = _reduced_of_result(applied)
+            self._check_shrunk(applied)
+        reduced = _reduced_of_result(applied) or _shrunk_of_result(applied)
         if applied.flow == "selects" and isinstance(result, TupleValue):
             values, *indices = result.items
             return replace(result, items=(following.tagged(values, CODE, reduced), *indices))
         return following.tagged(result, CODE, reduced)
 
     def findings(self, source: Source) -> Iterable[Finding]:
-        """The squares along whose columns the row sums lie."""
+        """The tensors along whose columns the row sums lie."""
         return self._doubts.findings()
 
     def _check_square(self, applied: Applied) -> None:
@@ -100,6 +125,67 @@ class Lint(Listener):
                     (reduced.place,),
                 )
                 self._doubts.add(reduced.place, finding)
+
+    def _check_shrunk(self, applied: Applied) -> None:
+        """Report ``x - x.mean(1)``: the batch is aligned with the last dim."""
+        if len(applied.operands) != 2 or applied.silent:
+            return
+        whole, other = applied.operands
+        shrunk = other.tag(CODE)
+        if not isinstance(shrunk, Shrunk) or shrunk.source != whole.value.address:
+            return
+        counted = ", ".join(map(str, shrunk.missing))
+        reduced = f"dim{'s' * (len(shrunk.missing) > 1)} {counted}"
+        tensor = f" of {whole.dims.show()}" if whole.dims.named() is Answer.YES else ""
+        finding = applied.finding(
+            CODE,
+            f"The result of reducing {reduced}{tensor} is aligned with the last dims of the same "
+            "tensor: it is right only if these have the sizes of those that are left.",
+            "Keep the dim with `keepdim=True`.",
+            (shrunk.place,),
+        )
+        self._doubts.add(shrunk.place, finding)
+
+
+def _shrunk_of_result(applied: Applied) -> Shrunk | None:
+    """The tag of the result of a reduction, or of a result that has its dims."""
+    if not applied.operands:
+        return None
+    flow, first = applied.flow, applied.operands[0]
+    if flow in ("reduces", "selects"):
+        missing = _missing(applied, first.dims)
+        if not missing:
+            return None
+        place = applied.place(f"dim {missing[0]} is reduced here")
+        return Shrunk(first.value.address, missing, place)
+    tag = first.tag(CODE)
+    keeps = flow == "bounds" or (flow == "scales" and following.is_scaled(applied))
+    keeps |= applied.operator in _ELEMENTWISE
+    return tag if isinstance(tag, Shrunk) and keeps else None
+
+
+def _missing(applied: Applied, dims: Dims) -> tuple[int, ...]:
+    """The dims that a reduction leaves out, if the rest cannot be aligned with the tensor.
+
+    They are counted as the code counts them. What is left of the dims but the first ones keeps its
+    place from the right.
+    """
+    inputs = applied.inputs
+    argument = applied.keywords.get("dim", inputs[1] if len(inputs) == 2 else None)
+    if "dim" not in applied.keywords and applied.operator in _BY_KEYWORD:
+        return ()
+    each = argument if isinstance(argument, (tuple, list)) else [argument]
+    places = [dim for dim in each if type(dim) is int]
+    if not places or len(places) < len(each) or applied.keywords.get("keepdim", False) is not False:
+        return ()
+    # A tensor has at least as many dims as are known, and as its indices show.
+    rank = max(dims.min_rank, *(dim + 1 if dim >= 0 else -dim for dim in places))
+    counted = sorted(dim if dim >= 0 else dim + rank for dim in places)
+    one_way = dims.rank is not None or len({dim < 0 for dim in places}) == 1
+    if not one_way or counted == list(range(len(counted))) or len(counted) == dims.rank:
+        return ()
+    kept = [dim for place, dim in enumerate(dims.prefix) if place not in counted]
+    return () if 1 in [dim.size for dim in kept] else tuple(places)
 
 
 def _reduced(tensor_operand: TensorOperand) -> Reduced | None:

@@ -95,6 +95,7 @@ _REQUIRES: Final = '[project]\ndependencies = ["'
         (syntax.unpacks_sizes, f"{_SIZES}a", "\n", "b"),
         (syntax.unpacks_sizes, f"{_SIZES}f(\n", "a,\n", ")"),
         (syntax.unpacks_sizes, f"{_SIZES}(", "a,\n", "1"),
+        (syntax.unpacks_sizes, f"{_SIZES}(", "*a,*", "1"),
         (syntax.unpacks_sizes, f'{_SIZES}"', "->", "\n"),
         (syntax.unpacks_sizes, _SIZES, '"->', "\n"),
         (lambda data: re.search(defaults._OF_DEVICES, data.decode()), "", "enter_context(", ""),
@@ -121,6 +122,8 @@ def test_sizes_are_found_where_they_are_unpacked() -> None:
         "(b, c) = x.size()",
         "  (b,\n c,\n) = x.shape",
         "b, = y[0].shape",
+        "b, *_, d = x.shape",
+        "b, n, _, h = *x.shape, self.heads",
     ):
         assert syntax.unpacks_sizes(f"import torch\n{line}\n".encode()), line
     assert syntax.unpacks_sizes(b"import torch, einops\ny = rearrange(x, 'a b -> b a')\n")

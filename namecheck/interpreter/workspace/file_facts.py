@@ -74,7 +74,7 @@ class FileFacts:
             if self.names_dims(source):
                 words |= relevance.naming_words()
                 if is_observed:
-                    words |= relevance.SIZES
+                    words |= relevance.SIZES | {relevance.REDUCED}
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant
         return node in relevant

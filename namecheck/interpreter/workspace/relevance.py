@@ -31,6 +31,11 @@ SIZED: Final = frozenset(
     {"arange", "eye", "expand", "linspace", "meshgrid", "reshape", "unflatten", "view"}
 )
 """The words of helpers that make tensors of the sizes which they are given, and read none."""
+REDUCED: Final = "reduced along a dim"
+"""Stands for a reduction along a dim that is not the first one, and is not kept: ``x.mean(1)``."""
+_REDUCTIONS: Final = frozenset(
+    {"amax", "amin", "logsumexp", "max", "mean", "min", "norm", "std", "sum", "var"}
+)
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 # Libraries whose arrays, images and frames have a shape.
@@ -207,11 +212,25 @@ def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
             binds.add(word)
     elif isinstance(node, ast.keyword) and node.arg:
         words.add(node.arg)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _REDUCTIONS and _loses_a_dim(node):
+            words.add(REDUCED)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         if node.value == "names" or ("[" in node.value and re.search(_QUOTED, node.value)):
             words.add("names")
     elif isinstance(node, ast.Subscript) and _declares(node):
         words.add("names")
+
+
+def _loses_a_dim(call_node: ast.Call) -> bool:
+    """Whether a reduction is along a dim that is counted from the first, and loses it."""
+    if any(keyword.arg == "keepdim" for keyword in call_node.keywords):
+        return False
+    dims = [*call_node.args, *(word.value for word in call_node.keywords if word.arg == "dim")]
+    last = dims[-1] if dims else None
+    each = last.elts if isinstance(last, (ast.Tuple, ast.List)) else [last]
+    indices = [part.value for part in each if isinstance(part, ast.Constant)]
+    return any(type(index) is int and index > 0 for index in indices)
 
 
 _ANNOTATIONS: Final = frozenset({*DTYPES, "Annotated"})
