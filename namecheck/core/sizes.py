@@ -11,6 +11,7 @@ An expression with very many atoms is not computed: a program may square a sum a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
@@ -166,7 +167,13 @@ def divided(size: Known, divisor: Known) -> Known:
     if isinstance(divisor, int):
         return _by_number(size, divisor)
     exact = exactly(size, divisor)
-    return _atom(Quotient(size, divisor)) if exact is None else exact
+    if exact is not None:
+        return exact
+    # A multiple of the divisor leaves the quotient of the rest: ``(h - p) // p`` is ``h//p - 1``.
+    parts = [(_sum([term]), exactly(_sum([term]), divisor)) for term in _terms(size)]
+    rest = _sum(chain.from_iterable(_terms(part) for part, whole in parts if whole is None))
+    whole = _sum(chain.from_iterable(_terms(each) for _, each in parts if each is not None))
+    return whole + _atom(Quotient(rest, divisor))
 
 
 def _by_number(size: Known, number: int) -> Known:

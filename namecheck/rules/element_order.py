@@ -383,7 +383,10 @@ def check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
         return
     vague = [dim for dim in dims if dim.size is UNKNOWN]
     words = {word for dim in dims if isinstance(dim.size, Expression) for word in symbols(dim.size)}
-    if len(sizes) < 2 or len(vague) != 1 or UNKNOWN in sizes or not any(map(_is_of_code, words)):
+    if len(sizes) < 2 or not vague or UNKNOWN in sizes or not any(map(_is_of_code, words)):
+        return
+    if len(vague) > 1:
+        check_ends(_ends(dims), sizes)
         return
     missing = _missing_size(dims, sizes)
     if missing is not None:
@@ -403,6 +406,12 @@ def check_rest(dims: Sequence[Dim], sizes: Sequence[Size]) -> None:
         )
         _check_sides(pieces, own, goal, solved)
         _check_quotients(pieces, own, goal, solved)
+
+
+def _ends(dims: Sequence[Dim]) -> Dims:
+    """The dims before the first one of unknown size, and those after the last one."""
+    places = [place for place, dim in enumerate(dims) if dim.size is UNKNOWN]
+    return Dims(tuple(dims[: places[0]]), tuple(dims[places[-1] + 1 :]), open=True)
 
 
 def _missing_size(dims: Sequence[Dim], sizes: Sequence[Size]) -> Size | None:

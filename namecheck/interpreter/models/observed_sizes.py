@@ -104,6 +104,8 @@ _OF_LAYERS: Final = frozenset(
         "out_features",
     }
 )
+# Those for windows, which are sizes where they cut an image into patches.
+_WINDOWS: Final = frozenset({"kernel_size", "stride"})
 
 # The place of the dim that a layer takes, by the rule of its row; None is before its spatial dims.
 _TAKERS: Final[Mapping[str, int | None]] = {
@@ -328,15 +330,27 @@ def of_layer(
     takers = [parameter for parameter in signature if not parameter.variadic]
     names = [parameter.name for parameter in takers[: len(positional_values)]]
     names += [""] * (len(positional_values) - len(names))
+    given = {**dict(zip(names, positional_values, strict=True)), **dict(keyword_items)}
+    sized_names = _OF_LAYERS | (_WINDOWS if _cuts_patches(given) else frozenset())
     by_position = tuple(
-        _of_layer(name, arg, store) for name, arg in zip(names, positional_values, strict=True)
+        _of_layer(arg, store) if name in sized_names else arg
+        for name, arg in zip(names, positional_values, strict=True)
     )
-    by_keyword = tuple((word, _of_layer(word, value, store)) for word, value in keyword_items)
+    by_keyword = tuple(
+        (word, _of_layer(value, store) if word in sized_names else value)
+        for word, value in keyword_items
+    )
     return by_position, by_keyword
 
 
-def _of_layer(name: str, value: Value, store: Store) -> Value:
-    if name not in _OF_LAYERS or not isinstance(value, Opaque):
+def _cuts_patches(given: Mapping[str, Value]) -> bool:
+    """Whether the windows of a layer lie side by side, and their size is one number."""
+    kernel_size, stride = given.get("kernel_size"), given.get("stride")
+    return isinstance(kernel_size, Opaque) and kernel_size.kind == "int" and kernel_size == stride
+
+
+def _of_layer(value: Value, store: Store) -> Value:
+    if not isinstance(value, Opaque):
         return value
     size = size_symbols.symbolic(value)
     if size is None:
