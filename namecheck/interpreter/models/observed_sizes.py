@@ -6,6 +6,7 @@ size become one: a parameter that is passed as ``dim`` is an index.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -85,8 +86,8 @@ _OF_ONE: Final = frozenset(
 _KEYWORDS: Final = frozenset({"split_size", "steps", "num_classes"})
 _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
 _OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
-# What the words of functions end with whose views are no mistaken transposes.
-_CUTTING: Final = ("shift", "skew", "interleave", "shuffle")
+# The words in the names of functions whose views are no mistaken transposes.
+_CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle")
 # The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
 _OF_LAYERS: Final = frozenset(
     {
@@ -279,7 +280,7 @@ def is_on_purpose(
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
         return True
-    return any(part.endswith(_CUTTING) for part in frame.name.lower().split("_"))
+    return _CUTTING.search(frame.name.lower()) is not None
 
 
 def is_of_another_case(
