@@ -24,12 +24,24 @@ def heads(x, count):
     match parts:
         case [first, _]:
             return f"{first.shape}", (lambda y: y.flatten(1))(first) * 2
+
+
+class Lazy:
+    def __getattr__(self, name):
+        raise AttributeError(name, self.kind(name))
+
+    def kind(self, name):
+        return len(name)
+
+
+def lazily():
+    return Lazy()
 """
 _RUN = """
 import json, sys
 from tests.real_code.soundness.runs import shapes_of
 sys.path.insert(0, sys.argv[1])
-program = {"imports": "import made", "call": "made.heads(torch.ones(2, 3, 4), 2)"}
+program = {"imports": "import made", "call": "made.heads(torch.ones(2, 3, 4), 2), made.lazily()"}
 shapes, errors = shapes_of("made", [program])
 assert not errors, errors
 print(json.dumps([[list(place), sorted(seen)] for place, seen in shapes.seen[sys.argv[2]].items()]))

@@ -15,6 +15,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, Final, TypeAlias
 
+import torch
+
 from namecheck.core.syntax import Position, position
 
 _NOTE: Final = "__namecheck_note__"
@@ -47,11 +49,11 @@ class Shapes:
         sys.dont_write_bytecode = True
 
     def _note(self, file: str, place: str, value: Any) -> Any:
-        shape = getattr(value, "shape", None)
-        if shape is not None and type(shape).__module__ == "torch":
+        # Other objects may compute their attributes, in functions that are noted too.
+        if isinstance(value, torch.Tensor):
             at = Position(*map(int, place.split()))
             shapes = self.seen.setdefault(file, {}).setdefault(at, set())
-            shapes.add(tuple(map(int, shape)))
+            shapes.add(tuple(map(int, value.shape)))
         return value
 
 
