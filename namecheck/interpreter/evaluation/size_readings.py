@@ -69,7 +69,9 @@ def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
             return
         reading = _unpacking(lvalue.elts, expression)
     elif isinstance(lvalue, ast.Name):
-        reading = _whole(expression) or _single(lvalue, expression) or _item(lvalue, expression)
+        reading = (
+            _whole(lvalue, expression) or _single(lvalue, expression) or _item(lvalue, expression)
+        )
     else:
         return
     if reading is not None:
@@ -143,10 +145,18 @@ def _of_star(target_nodes: Sequence[ast.expr], expression: ast.expr) -> list[Rea
     return [] if reading is None else [reading]
 
 
-def _whole(expression: ast.expr) -> Reading | None:
-    """``shape = x.shape``: no size yet, but `x` is a tensor."""
+def _whole(variable: ast.Name, expression: ast.expr) -> Reading | None:
+    """``shape = x.shape``: no size yet, but `x` is a tensor.
+
+    Queues and groups of processes have a ``size()`` too, which is a number, and what is kept in an
+    attribute may be a space, whose shape is that of its points.
+    """
     subject = _subject(expression)
-    return None if subject is None else Reading(subject, (), None, 0)
+    if not isinstance(subject, ast.Name) or (
+        isinstance(expression, ast.Call) and "shape" not in variable.id
+    ):
+        return None
+    return Reading(subject, (), None, 0)
 
 
 def _item(variable: ast.Name, expression: ast.expr) -> Reading | None:
