@@ -78,8 +78,8 @@ class Weights:
 
     `last` says that it was the last dim, `turned` that the tensor was transposed since. For weights
     that were multiplied with values, before a sum, `shared` are the words of the dims that both
-    have. Where the name is unknown, `from_end` is the place of the dim from the right, as -1; then
-    `attends` says that these are weights of keys for queries.
+    have. For the weights of scores, `from_end` is the place of the dim from the right, as -1, and
+    `attends` says that they are those of keys for queries.
     """
 
     name: Name
@@ -136,10 +136,10 @@ class Lint(Listener):
         if len(candidates) != 1:
             return  # two weights: a step of a Markov chain does not contract its own dim
         operand, weights = candidates[0]
-        if weights.from_end:
+        summed = _summed(applied, operand)
+        if weights.from_end and (weights.name is UNKNOWN or UNKNOWN in summed):
             self._check_place(applied, operand, weights)
             return
-        summed = _summed(applied, operand)
         if not summed or not all(following.is_other(name, weights.name) for name in summed):
             return
         if _mixes(applied, operand):
@@ -153,7 +153,18 @@ class Lint(Listener):
     def _check_place(
         self, applied: Applied, tensor_operand: TensorOperand, weights: Weights
     ) -> None:
-        """Check a matrix product: it sums the last dim of its left factor, dim -2 of the right."""
+        """Check a matrix product: it sums the last dim of its left factor, dim -2 of the right.
+
+        An equation says which dim it sums. Who gives the groups of a softmax over the last dim a
+        letter sums over the others on purpose.
+        """
+        if applied.operator in SUBSCRIPTS:
+            letter = (
+                None if weights.last else _other_summed_letter(applied, tensor_operand, weights)
+            )
+            if letter is not None:
+                self._doubt(applied, weights, f"the dim of '{letter}'")
+            return
         if applied.operator not in _PRODUCTS:
             return
         if any(operand.dims.rank in (1, 2) for operand in applied.operands):
@@ -198,7 +209,7 @@ def _shown_other(weights: Weights, summed: Sequence[Name]) -> str:
 
 def _shown(weights: Weights, summed_dims: str) -> str:
     """The dim that is normalised, beside the one that is summed."""
-    if weights.from_end:
+    if weights.from_end and weights.name is UNKNOWN:
         return f"dim {weights.from_end}"
     return (
         f"{'one dim' if summed_dims.startswith('the other') else 'dim'} {show_name(weights.name)}"
@@ -224,9 +235,12 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     if flow == "normalises":
         argument = following.dim_argument(applied)
         name = following.name_at(first.dims, argument)
+        placed = _placed(applied, first.dims, argument)
         if name in (None, UNKNOWN):
-            return _placed(applied, first.dims, argument)
+            return placed
         place = applied.place(f"normalised over {show_name(name)} here")
+        if placed is not None:
+            return replace(placed, name=name, place=place)
         return Weights(name, place, name == first.dims[-1].name)
     if flow == "scales" and not following.is_scaled(applied):
         return _product(applied)
@@ -235,15 +249,33 @@ def _weights_of_result(applied: Applied) -> Weights | None:
         return None
     if weights.from_end:
         stays = flow == "scales" or (flow == "carries" and applied.operator not in _WIDENING)
-        return weights if stays else None
+        if stays or weights.name is UNKNOWN:
+            return weights if stays else None
+        weights = replace(weights, from_end=0, attends=False)
     if flow == "turns":
         return replace(weights, turned=True)
     return weights if flow == "scales" or following.keeps_dims(applied) else None
 
 
+def _other_summed_letter(
+    applied: Applied, tensor_operand: TensorOperand, weights: Weights
+) -> str | None:
+    """The only letter of the weights that an equation sums, if it is not the normalised dim's."""
+    spelt = subscripts.of(applied)
+    if spelt is None or tensor_operand.position >= len(spelt.operands):
+        return None
+    term = spelt.operands[tensor_operand.position]
+    summed = [letter for letter in term if letter not in spelt.result]
+    if len(summed) != 1 or len(term) < -weights.from_end or "..." in term:
+        return None
+    return summed[0] if term[weights.from_end] != summed[0] else None
+
+
 def _scores(applied: Applied) -> str | None:
     """The tag of a product, perhaps scaled or masked: the kind of its right factor."""
     operands = applied.operands
+    if applied.operator in SUBSCRIPTS:
+        return _scores_of_equation(applied)
     if applied.operator in _PRODUCTS:
         right = [each for each in operands if each.position == 1]
         turned = right and right[0].tag(_TURNED) is not None
@@ -254,8 +286,20 @@ def _scores(applied: Applied) -> str | None:
     return next((kind for kind in (_ATTENTION, _SCORES) if kind in kinds), None)
 
 
+def _scores_of_equation(applied: Applied) -> str | None:
+    """The tag of ``bhid,bhjd->bhij``: each of the last two dims is that of one operand alone."""
+    spelt = subscripts.of(applied)
+    if spelt is None or len(spelt.operands) != 2 or len(spelt.result) < 3:
+        return None
+    one, other = ({*term} for term in spelt.operands)
+    queries, keys = spelt.result[-2:]
+    if queries not in one - other or keys not in other - one:
+        return None
+    return _ATTENTION if len(one & other - {*spelt.result}) == 1 else None
+
+
 def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights | None:
-    """The tag of attention weights whose dim has no known name: it is followed by its place."""
+    """The tag of the weights of scores, whose dim is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
     kind = applied.operands[0].tag(_SCORES)
@@ -283,7 +327,7 @@ def _product(applied: Applied) -> Weights | None:
         for operand, values in itertools.permutations(operands)
         if (weights := _normalised(operand)) is not None
     ]
-    if len(candidates) != 1 or candidates[0][0].from_end:
+    if len(candidates) != 1 or candidates[0][0].name is UNKNOWN:
         return None
     weights, dims, values = candidates[0]
     mine, its = ({word(name) for name in names} - {None} for names in (dims.names, values.names))
