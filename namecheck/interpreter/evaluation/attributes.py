@@ -105,6 +105,8 @@ class Attributes:
         if of_device is not None:
             return of_device
         if isinstance(value, Opaque):
+            if not alone:
+                self.interpreter.findings.judged.passed.add((frame.environment.number, node))
             return self._of_opaque(value, name, node, store, frame)
         if isinstance(value, TensorValue):
             return self._of_tensor(value, name, node, store, frame)

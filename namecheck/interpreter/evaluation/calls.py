@@ -252,6 +252,10 @@ class Calls:
                 return call.argument(0)
             provenance = callee.key.provenance
             name = provenance.name if isinstance(provenance, (Attribute, Variable)) else ""
+            if isinstance(provenance, Attribute):
+                # On another path the owner may be a tensor, which this one does not contradict.
+                site = call.frame.environment.number, call.node
+                self.interpreter.findings.judged.passed.add(site)
             choice = self.interpreter.torch_nn.kept(call)
             result = self.call_unknown(callee, name, call)
             return result if choice is None else choice
