@@ -59,7 +59,7 @@ from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
 CODE: Final = "NC601"
 
-_PASSING: Final = ("turns", "scales", "carries", "indexes")
+_PASSING: Final = ("turns", "scales", "carries", "indexes", "masks")
 # The tags of scores, and of tensors that were transposed last. The scores of an attention are the
 # products with a transposed tensor, of queries and keys; other products may be assignments.
 _SCORES: Final = "scores"
@@ -248,13 +248,15 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     if weights is None:
         return None
     if weights.from_end:
-        stays = flow == "scales" or (flow == "carries" and applied.operator not in _WIDENING)
+        stays = flow in ("scales", "masks") or (
+            flow == "carries" and applied.operator not in _WIDENING
+        )
         if stays or weights.name is UNKNOWN:
             return weights if stays else None
         weights = replace(weights, from_end=0, attends=False)
     if flow == "turns":
         return replace(weights, turned=True)
-    return weights if flow == "scales" or following.keeps_dims(applied) else None
+    return weights if flow in ("scales", "masks") or following.keeps_dims(applied) else None
 
 
 def _other_summed_letter(
