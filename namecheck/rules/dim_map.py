@@ -44,6 +44,9 @@ class Made:
     size: Size | None = None
 
 
+# More dims than torch gives a tensor: an index beyond them says nothing.
+_MOST: Final = 64
+
 Source: TypeAlias = int | Made | EllipsisType
 
 
@@ -139,7 +142,7 @@ def reaching(dims: Dims, dim: DimArgument, *, extra: int = 0, scalars: bool = Tr
     if scalars and least < 2 and not dims.known:
         return dims
     beyond = least - len(dims.prefix if dim >= 0 else dims.suffix)
-    if beyond <= 0:
+    if not 0 < beyond <= _MOST:
         return dims
     unknown = (ANY_DIM,) * beyond
     if dim >= 0:

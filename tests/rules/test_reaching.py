@@ -35,6 +35,11 @@ def test_what_stays_where_it_is(operator: str, args: tuple[Any, ...], shown: str
     assert infer(operator, *args).result.dims.show() == shown
 
 
+@pytest.mark.parametrize("index", [10**12, -(10**12)])
+def test_an_index_beyond_all_tensors_says_nothing(index: int) -> None:
+    assert infer("sum", STARTS_WITH_BC, index, True).result.dims.min_rank < 65
+
+
 def test_pieces_of_a_tensor_of_unknown_rank() -> None:
     one, other = infer("split_with_sizes", Tensor(Dims(open=True)), (1, 2), -1).result
     assert (one.dims[-1].size, other.dims[-1].size) == (1, 2)
