@@ -23,6 +23,7 @@ from namecheck.interpreter.evaluation import observed_axes
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.size_readings import Part, part_of
+from namecheck.rules.dim_map import reaching
 
 _CHECK: Final = r"([A-Z]+_)?(CHECK|check|require)|_?assert_?"
 
@@ -128,14 +129,12 @@ def _placed(dims: Dims, of_shape: Part, count: int) -> tuple[Dims, int] | None:
             return None
         if not dims.open:
             return dims, len(dims.prefix) - least
-        suffix = (ANY_DIM,) * (least - len(dims.suffix)) + dims.suffix
-        return Dims(dims.prefix, suffix, open=True), first
+        return reaching(dims, first, scalars=False), first
     if end is None or first < 0 or count != end - first:
         return None
     if not dims.open:
         return (dims, first) if len(dims.prefix) >= end else None
-    prefix = dims.prefix + (ANY_DIM,) * (end - len(dims.prefix))
-    return Dims(prefix, dims.suffix, open=True), first
+    return reaching(dims, end - 1, scalars=False), first
 
 
 def _write(

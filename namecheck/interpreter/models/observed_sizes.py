@@ -198,7 +198,9 @@ def learn_features(
             word = parameter.name
             by_position = position < begun.args
             size = lowered[position] if by_position else lowered_keywords.get(word, UNKNOWN)
-            if not isinstance(dim.size, Expression) or not isinstance(size, Expression):
+            if not isinstance(dim.size, Expression):
+                return
+            if not isinstance(size, Expression) and size != 1:
                 return
             if not any(naming.bare(word) == "_" for word in symbols(dim.size)):
                 equalities.equate(dim.size, size, store)
