@@ -4,14 +4,14 @@ A tensor and its transpose do so where it is a square. A tensor whose sizes were
 one that was made with these sizes, are no transposes of each other: one has them in a wrong order.
 
 A matrix that has an inverse is a square, and so is one that is multiplied by itself, where nothing
-but the letters of a pattern tells its sides apart.
+but the letters of a pattern tells its sides apart. The sizes that a product contracts are equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dims import Dim, Dims, are_apart
@@ -25,6 +25,8 @@ from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.operators.row import Operator
 from namecheck.rules.broadcasting import has_words
 from namecheck.rules.registry import traits_of
+
+_PRODUCTS: Final = frozenset({"matmul", "bmm", "mm", "__matmul__", "linalg.matmul"})
 
 
 def contradiction(
@@ -78,6 +80,23 @@ def learn_square(
         return False
     _equate((rows, columns), store)
     return True
+
+
+def learn_contracted(row: Operator | None, lowered: Sequence[Any], store: Store) -> None:
+    """Learn that the two sizes which a matrix product contracts are equal, as nothing refuses it.
+
+    One of them is a number, or was read of a tensor; the other one has been given another word.
+    """
+    if row is None or row.key not in _PRODUCTS or len(lowered) < 2:
+        return
+    one, other = lowered[:2]
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
+        return
+    if one.dims.min_rank < 2 or other.dims.min_rank < 2:
+        return
+    last, met = one.dims.from_right(1), other.dims.from_right(2)
+    if last is not None and met is not None and last.size != met.size:
+        _equate((last, met), store)
 
 
 def _is_of_letter(dim: Dim) -> bool:

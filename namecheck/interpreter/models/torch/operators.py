@@ -330,11 +330,12 @@ class TorchOperators:
         """Learn the sizes that operands have because nothing contradicts the call."""
         store = operator_call.store
         if self._is_observed:
-            from namecheck.interpreter.models import observed_sizes
+            from namecheck.interpreter.models import observed_sides, observed_sizes
 
             observed_sizes.learn_features(
                 operator_call.row, *lowered_inputs, operator_call.begun, store
             )
+            observed_sides.learn_contracted(operator_call.row, lowered_inputs.args, store)
         if operator_call.key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 
