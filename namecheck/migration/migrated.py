@@ -21,7 +21,7 @@ class InputFile(NamedTuple):
     @classmethod
     def of(cls, entry: Entry, document: Document) -> InputFile:
         """A file on which nothing was spent."""
-        return cls(entry, document, Purse(document.text))
+        return cls(entry, document, Purse.of_again(document.text))
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ class Observations:
         What it costs is taken from the `purse`.
         """
         try:
-            self._observe(source, settings, Purse(source.text) if purse is None else purse)
+            self._observe(source, settings, Purse.of_again(source.text) if purse is None else purse)
         except RecursionError:
             self._faults[source.filename] = "its code is nested too deeply"
         except Exception as error:

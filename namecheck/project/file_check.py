@@ -120,7 +120,7 @@ class Checker:
 
                 inspection = inspect(self._recorder, source)
         if computes:
-            findings = self._with_attributes(findings, source, settings)
+            findings = self._with_attributes(findings, source, settings, uses)
         return Outcome(findings, True, Comments.of(source), uses, counted, inspection)
 
     def _analyse(self, source: Source, settings: Settings) -> tuple[tuple[Finding, ...], Uses]:
@@ -141,17 +141,29 @@ class Checker:
             return (_fault(source, error),), interpreter.Uses({source.filename})
 
     def _with_attributes(
-        self, findings: tuple[Finding, ...], source: Source, settings: Settings
+        self,
+        findings: tuple[Finding, ...],
+        source: Source,
+        settings: Settings,
+        uses: Uses | None,
     ) -> tuple[Finding, ...]:
-        """The findings, and those about attributes in functions that names do not make relevant."""
+        """The findings, and those about attributes in functions that names do not make relevant.
+
+        The steps that are left after the analysis with these uses are taken for them.
+        """
         from namecheck.interpreter.workspace import analysis as interpreter
 
         key = settings.semantics, settings.extend_operators
         inferences = self._inferences.setdefault(key, {})
         if len(inferences) > _REMEMBERED:
             inferences.clear()
+        purse = self._purse
+        if purse is None and uses is not None:
+            purse = interpreter.Purse.after(uses.together)
         try:
-            further = interpreter.briefly(source, settings.semantics, settings.rows(), inferences)
+            further = interpreter.briefly(
+                source, settings.semantics, settings.rows(), inferences, purse
+            )
         except Exception as error:
             return (*findings, _fault(source, error))
         places = {(finding.filename, finding.span, finding.code) for finding in findings}

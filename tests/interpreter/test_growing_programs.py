@@ -171,6 +171,48 @@ def test_a_file_that_costs_too_much_is_given_up(monkeypatch: pytest.MonkeyPatch)
     assert findings[1].message.startswith("The file is not judged from here on")
 
 
+def test_a_top_level_may_cost_less_than_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that it imports may cost much as well, and are counted after it."""
+    monkeypatch.setattr(meter, "_TOP", 20_000)
+    within = "".join(f"def f{number}():\n    A.exp()\n" for number in range(500))
+    source = parsed(f"{HEAD}{within}{TAIL}")
+    assert [finding.code for finding in analysis.check(source).findings] == ["NC103"]
+    source = parsed(f"{HEAD}{EXPRESSIONS}{within}{TAIL}")
+    (finding,) = analysis.check(source).findings
+    assert finding.message.startswith("The file is not judged from here on")
+
+
+_MISTAKE: Final = "    torch.zeros(2).float() @ torch.zeros(2).long()\n"
+_NAMES_AND_ATTRIBUTES: Final = (
+    "import torch\ndef f():\n    torch.zeros(2, names=('N',)).sum('K')\ndef g():\n"
+    + _MISTAKE
+    + "".join(f"def g{number}():\n    torch.zeros(2).exp()\n" for number in range(100))
+    + "def h():\n"
+    + _MISTAKE
+)
+
+
+@pytest.mark.parametrize("steps", [4_000, 6_000])
+def test_names_and_attributes_together_cost_what_a_file_may(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(purse: analysis.Purse | None = None) -> list[tuple[str, int]]:
+        data, settings = _NAMES_AND_ATTRIBUTES.encode(), Settings(attributes="all")
+        findings = Checker(purse=purse).text(data, "a.py", settings, True, True).findings
+        return [(finding.code, finding.span.line) for finding in findings]
+
+    every = [("NC103", 3), ("NC305", 5), ("NC305", 207)]
+    assert found() == every
+    # It says so where it ends, and what was found before stays; so where it is analysed again.
+    purse = analysis.Purse(steps)
+    assert found(purse)[:2] == every[:2]
+    assert found(purse)[-1][0] == "NC091"
+    assert purse.is_spent
+    monkeypatch.setattr(meter, "_TOGETHER", steps)
+    assert found()[:2] == every[:2]
+    assert found()[-1][0] == "NC091"
+
+
 def test_a_long_table_of_constants_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "_PART", 60_000)
     source = parsed(f"{HEAD}TABLE = [{'1, ' * 20_000}]{TAIL}")

@@ -151,4 +151,4 @@ def test_the_depths_of_expressions() -> None:
 def test_libcst_parses_no_text_that_takes_it_long(text: str) -> None:
     document = Document.of(text.encode(), "long.py")
     with pytest.raises(Exhausted):
-        pay_for_tree(document, Purse(text))
+        pay_for_tree(document, Purse.of_again(text))

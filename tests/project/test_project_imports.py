@@ -581,11 +581,15 @@ def test_a_tangle_that_costs_too_much_does_not_depend_on_the_order(
     assert any(message.startswith(" judged") for message in messages)
 
 
-@pytest.mark.parametrize("closure", [900, 1_400, 2_200, 3_500])
+@pytest.mark.parametrize(
+    ("closure", "together"),
+    [(900, 9_000), (1_400, 9_000), (2_200, 9_000), (3_500, 9_000), (3_500, 2_600), (9_000, 3_500)],
+)
 def test_a_tangle_of_too_many_files_does_not_depend_on_the_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closure: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closure: int, together: int
 ) -> None:
     monkeypatch.setattr(meter, "_CLOSURE", closure)
+    monkeypatch.setattr(meter, "_TOGETHER", together)
     monkeypatch.setattr(importers, "_UNCOUNTED", 600)
     messages: set[str] = set()
     for seed in (0, 12, 20, 22, 69, 103):
@@ -622,6 +626,23 @@ def test_imports_that_cost_too_much_are_not_followed(
     lines_of = [(finding.code, finding.span.line) for finding in findings]
     assert lines_of == [("NC103", 3), ("NC103", 4), ("NC091", 5)]
     assert findings[2].message.startswith("'m2' is not followed, nor are later imports")
+
+
+def test_what_functions_cost_leaves_less_for_what_they_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = "def f(y):\n    from m0 import x\n    x.sum('H')\n"
+    costly = "def e(y):\n" + "    y.refine_names('N', 'C')\n" * 300
+    _chain(tmp_path, 3)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cheap.py").write_text("reveal_names = 1\n" + late)
+    (tmp_path / "costly.py").write_text("import torch\n" + costly + late)
+    assert _places(["cheap.py"]) == [("NC103", 4)]
+    assert _places(["costly.py"]) == [("NC103", 305)]
+    monkeypatch.setattr(meter, "_TOGETHER", 7_000)  # the files that it imports take 4,500
+    assert _places(["cheap.py"]) == [("NC103", 4)]
+    assert _places(["costly.py"]) == [("NC091", 305)]
+    assert _places(["m0.py", "m1.py", "m2.py", "costly.py"]) == [("NC091", 305)]
 
 
 def _chain(folder: Path, length: int) -> None:

@@ -35,6 +35,8 @@ _PART: Final = 1_500_000
 _WHOLE: Final = 2_000_000
 _LINE: Final = 200
 _MOST: Final = 3_200_000
+# Of these, its top level may take so many, as the files that it imports are counted after it.
+_TOP: Final = 2_000_000
 # Of these, the files that it imports may take so many; then no further ones are run.
 _IMPORTS: Final = 1_000_000
 # What it imports, and all that this imports in turn, may take so many; otherwise no file is run for
@@ -42,6 +44,8 @@ _IMPORTS: Final = 1_000_000
 _CLOSURE: Final = 5_000_000
 # However much they take, so many are left for the file itself.
 _LEAST: Final = 1_000_000
+# The file, all that is read for it, and its brief run may take so many together.
+_TOGETHER: Final = 7_000_000
 # The file may cost so many where each function is run by itself.
 _BRIEF: Final = 1_000_000
 # The analyses of a file that is analysed again may cost so many together: those that record what
@@ -56,12 +60,22 @@ _PAIRS_OF_AXES: Final = 1_024
 
 
 class Purse:
-    """The steps that all analyses of one file may take together, where it is analysed again."""
+    """The steps that several analyses of one file may take together."""
 
     __slots__ = ("left",)
 
-    def __init__(self, text: str) -> None:
-        self.left = min(_most(text), _AGAIN)
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    @classmethod
+    def of_again(cls, text: str) -> Purse:
+        """The steps of a file that is analysed again."""
+        return cls(min(_most(text), _AGAIN))
+
+    @classmethod
+    def after(cls, cost: int) -> Purse:
+        """The steps that a file may take after an analysis that cost so many."""
+        return cls(_TOGETHER - cost)
 
     @property
     def is_spent(self) -> bool:
@@ -83,22 +97,32 @@ class Meter:
     """Counts steps.
 
     `spent` is their number so far; at `end` the function or statement that is being run is given
-    up. The file is given up at `whole`, which is less by what the files cost that it imports. It is
-    never more than a `purse` has left, from which nothing is taken here.
+    up. The file is given up at `whole`, which is less by what the files cost that it imports, and
+    less while its top level runs. It is never more than a `purse` has left, from which nothing is
+    taken here.
     """
 
-    __slots__ = ("_limit", "_of_imports", "end", "spent", "whole")
+    __slots__ = ("_limit", "_of_imports", "end", "is_brief", "spent", "whole")
 
     def __init__(self, text: str = "", purse: Purse | None = None) -> None:
         self.spent = len(text) // _PARSED
         limit = _most(text)
-        self.whole = self._limit = limit if purse is None else min(limit, max(purse.left, 0))
+        self._limit = limit if purse is None else min(limit, max(purse.left, 0))
         self._of_imports = 0
+        self.is_brief = False
+        self.whole = min(self._limit, _TOP)
         self.end = min(self.spent + _PART, self.whole)
 
     def run_briefly(self) -> None:
         """Limit the steps of the file to those of a brief run."""
-        self.whole = min(self.whole, _BRIEF)
+        self.is_brief = True
+        self._limit = min(self._limit, _BRIEF)
+        self.whole = min(self.whole, self._limit)
+
+    def end_top(self) -> None:
+        """Allow more steps after the top level of the file, if they were not spent there."""
+        if not self.is_spent:
+            self.whole = self._rest()
 
     @property
     def may_import(self) -> bool:
@@ -108,8 +132,12 @@ class Meter:
     def add_imports(self, cost: int) -> None:
         """Count what files cost that this one imports."""
         self._of_imports += cost
-        self.whole = max(self._limit - self._of_imports, min(_LEAST, self._limit))
+        self.whole = min(self.whole, self._rest())
         self.end = min(self.end, self.whole)
+
+    def _rest(self) -> int:
+        """What the file itself may cost, beside what it imports."""
+        return max(self._limit - self._of_imports, min(_LEAST, self._limit))
 
     def exceed_imports(self) -> None:
         """Count imports that cost too much: no further file may be run."""
@@ -144,9 +172,9 @@ class Meter:
             raise Exhausted
 
 
-def is_too_much(cost: int) -> bool:
-    """Whether the files that are run for one file cost more than they may."""
-    return cost > _CLOSURE
+def limit_of_closure(own: int) -> int:
+    """The steps that all files may cost that are run for a file, which has cost `own` itself."""
+    return min(_CLOSURE, _TOGETHER - own)
 
 
 def of_parsing(source: Source) -> int:

@@ -261,7 +261,8 @@ class Reporter:
         message = f"{what} is not judged to its end: {why}."
         if meter.is_spent:
             message = (
-                "The file is not judged from here on: its analysis takes more steps than it may."
+                f"{'Attributes are' if meter.is_brief else 'The file is'} not judged from here on: "
+                "the analysis of the file takes more steps than it may."
             )
         line, column = source.span(node).start
         place = Span(line, column, line, column + 1)

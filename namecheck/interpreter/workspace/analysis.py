@@ -18,6 +18,7 @@ from namecheck.interpreter.domain.meter import Purse
 from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.evaluation.context import Context, Inferences
+from namecheck.interpreter.evaluation.findings import NOT_JUDGED
 from namecheck.interpreter.evaluation.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.evaluation.observations import (
     Application,
@@ -146,13 +147,21 @@ def briefly(
     semantics: Semantics,
     rows: Mapping[str, Operator] | None,
     inferences: Inferences,
+    purse: Purse | None = None,
 ) -> tuple[Finding, ...]:
-    """The findings about attributes in one file, each function run by itself; raises as `check`."""
-    interpreter = _alone(source, nothing_found, semantics, rows, inferences, None)
+    """The findings about attributes in one file, each function run by itself; raises as `check`.
+
+    What it costs is taken from the `purse`, and no more than that has left.
+    """
+    interpreter = _alone(source, nothing_found, semantics, rows, inferences, None, purse)
     program = Program(interpreter)
     deeply(program.run_briefly)
+    if purse is not None:
+        purse.spend(interpreter.context.ledger.meter.spent)
     findings = [
-        finding for finding in merged_findings(interpreter) if is_of_attributes(finding.code)
+        finding
+        for finding in merged_findings(interpreter)
+        if is_of_attributes(finding.code) or finding.code == NOT_JUDGED
     ]
     return tuple(sorted(findings, key=lambda f: (f.filename, f.span, f.code)))
 

@@ -27,21 +27,29 @@ class TooMuch(Exception):
 class Closure:
     """The files that are read and run for one file, and what they cost together.
 
-    The file itself is not counted. `complete` are the files whose imports are counted as well.
+    The file itself is not counted, but what its functions have cost, `own`, leaves less for these.
+    `complete` are the files whose imports are counted as well.
     """
 
     def __init__(self, location: str) -> None:
         self.complete: set[str] = set()
+        self.own = 0
         self._importer = location
         self._steps: dict[str, int] = {}
         self._unpaid: dict[str, int] = {}
         self._uncounted: dict[str, Source] = {}
-        self._total = self._characters = 0
+        self._lengths: dict[str, int] = {}
+        self._total = self._characters = self._in_vain = 0
         self._is_closed = False
 
     def __len__(self) -> int:
         """How many files there are."""
         return len(self._steps)
+
+    @property
+    def cost(self) -> int:
+        """What the files have cost, with those that were given up."""
+        return max(self._total, self._in_vain)
 
     def require(self, location: str) -> None:
         """Raise `TooMuch` for a file that may not be read."""
@@ -55,13 +63,14 @@ class Closure:
             return
         known = self._steps.get(location)
         if known is None:
+            self._lengths[location] = len(source.text)
             self._characters += len(source.text)
             self._uncounted[location] = source
         self._steps[location] = max(cost, known or 0)
         self._total += self._steps[location] - (known or 0)
         if self._characters > _UNCOUNTED:
             self._count_nodes()
-        if meter.is_too_much(self._total):
+        if self._total > meter.limit_of_closure(self.own):
             raise TooMuch
 
     def _count_nodes(self) -> None:
@@ -75,6 +84,7 @@ class Closure:
         while len(self._steps) > count:
             location, steps = self._steps.popitem()
             self._total -= steps + self._unpaid.pop(location, 0)
+            self._characters -= self._lengths.pop(location)
             self._uncounted.pop(location, None)
         self.complete.clear()
 
@@ -82,6 +92,7 @@ class Closure:
         """Keep the first files, and refuse all others."""
         self.shrink(count)
         self._is_closed = True
+        self._in_vain = meter.limit_of_closure(self.own)
 
 
 class Importer:
@@ -92,6 +103,11 @@ class Importer:
         self.counted = {location}
         self._interpreter = interpreter
         self._is_noted = False
+
+    @property
+    def spent(self) -> int:
+        """What the file itself has cost so far."""
+        return self._interpreter.context.ledger.meter.spent
 
     def may_run(self, location: str, name: str) -> bool:
         """Whether a file may be run for this one; notes the first that may not."""

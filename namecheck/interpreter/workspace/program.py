@@ -77,6 +77,7 @@ class Program:
         budget.sparing, budget.shallow = True, files.only_reads_sizes(self.source)
         frame = Frame(self.environment)
         meter = self.interpreter.context.ledger.meter
+        meter.end_top()
         for node, function in list(self.interpreter.definitions.functions.items()):
             if self.interpreter.context.source_of(function.environment) is not self.source:
                 continue

@@ -99,12 +99,14 @@ class Query(NamedTuple):
 class Uses:
     """What an analysis has used: locations of files, where modules were found, and steps.
 
-    The steps are those of the files, too, whose top level was run for it.
+    The steps are those of the files, too, whose top level was run for it; `together` are those that
+    it takes if none was run before.
     """
 
     modules: set[str] = field(default_factory=set)
     found: dict[Query, str | None] = field(default_factory=dict)
     steps: int = field(default=0, compare=False)
+    together: int = field(default=0, compare=False)
 
     def include(self, further: Uses) -> None:
         """Add what another analysis has used."""
@@ -211,6 +213,7 @@ class Workspace:
         uses.steps = self._steps - before
         if self._purse is not None:
             self._purse.spend(uses.steps)
+        uses.together = module.cost + self._closure.cost
         uses.include(self._abandoned)
         return module.program, self._closed(uses)
 
@@ -231,7 +234,7 @@ class Workspace:
 
     def _closed(self, uses: Uses) -> Uses:
         """The uses of an analysis, and those of all files that it uses, directly or not."""
-        closed = Uses(set(), dict(uses.found), uses.steps)
+        closed = Uses(set(), dict(uses.found), uses.steps, uses.together)
         open_ = list(uses.modules)
         while open_:
             location = open_.pop()
@@ -295,6 +298,8 @@ class Workspace:
             self._analyses[-1].uses.modules.add(location)
             importer = self._analyses[-1].importer
         count = len(self._closure)
+        if importer is not None:
+            self._closure.own = importer.spent
         try:
             return self._read(location)
         except TooMuch:
@@ -352,6 +357,8 @@ class Workspace:
         importer = self._analyses[-1].importer if self._analyses else None
         if importer is not None and not importer.may_run(location, self.files.name(location)):
             return None
+        if importer is not None:
+            self._closure.own = importer.spent
         if not self._running:
             self._attempts = 0
         count = len(self._closure)
