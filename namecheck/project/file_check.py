@@ -41,6 +41,9 @@ TOP: Final = Span(1, 1, 1, 1)
 # With more nodes of syntax trees than these the cached files are dropped: a node takes some 400
 # bytes. Ordinary code has one for each 13 characters, and hostile code for each.
 _KEPT: Final = 500_000
+# What an analysis keeps (results of rules, objects of the program, what was judged) takes as much
+# as a node for each so many of its steps, at most.
+_STEPS_OF_A_NODE: Final = 16
 # How many rule results are cached across files that name no dimension.
 _REMEMBERED: Final = 20_000
 
@@ -73,6 +76,7 @@ class Checker:
 
     def _begin(self) -> None:
         self._recorder = _recorder() if self._counting else None
+        self._steps = 0
         self._files = ProjectFiles(self._overlay, self._reads, self._disk)
         self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
         self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool, str], Workspace] = {}
@@ -127,7 +131,7 @@ class Checker:
         """The findings of the interpreter in one file; its own faults become findings."""
         from namecheck.interpreter.workspace import analysis as interpreter
 
-        is_full = self._files.has_more_nodes(_KEPT)
+        is_full = self._files.has_more_nodes(_KEPT - self._steps // _STEPS_OF_A_NODE)
         if is_full or self._counting:
             self._begin()
         if is_full:
@@ -135,7 +139,9 @@ class Checker:
         self._files.add(source.filename, source)
         workspace = self._workspace_of(settings)
         try:
-            return interpreter.analysed(workspace, source.filename)
+            findings, uses = interpreter.analysed(workspace, source.filename)
+            self._steps += uses.steps
+            return findings, uses
         except Exception as error:
             self._begin()
             return (_fault(source, error),), interpreter.Uses({source.filename})

@@ -1,7 +1,7 @@
 """What a run keeps of the files that it has read, for the files that import them.
 
-It is limited by the nodes of syntax trees, not by characters: a repository of dense files would
-otherwise take gigabytes.
+It is limited by the nodes of syntax trees, not by characters, and by the steps of analyses: a
+repository of dense files, or of files that each name other dims, would otherwise take gigabytes.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from namecheck.core import syntax
+from namecheck.interpreter.workspace import analysis
+from namecheck.interpreter.workspace.workspace import Workspace
 from namecheck.project import file_check
 from namecheck.project.file_check import Checker
 from namecheck.project.files import ProjectFiles
@@ -75,3 +78,33 @@ def test_dropped_files_take_no_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     checker.text(b"import torch\ntorch.zeros(2, names=('N',))\n", "last.py", last, True, True)
     assert len(made) > 5
     assert sum(reference() is not None for reference in made) == 1
+
+
+def test_what_analyses_keep_is_counted_by_their_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The results of rules take as much memory as the trees, where each file has other names."""
+    analyses: list[weakref.ref[Workspace]] = []
+    make = analysis.new_workspace
+
+    def noted(*arguments: Any, **keywords: Any) -> Workspace:
+        workspace = make(*arguments, **keywords)
+        analyses.append(weakref.ref(workspace))
+        return workspace
+
+    monkeypatch.setattr(analysis, "new_workspace", noted)
+    lines = "".join(f"A.rename(N='a{number}').sum('C')\n" for number in range(100))
+    data = f"import torch\nA = torch.zeros(2, 3, names=('N', 'C'))\n{lines}".encode()
+
+    def made(kept: int) -> int:
+        monkeypatch.setattr(file_check, "_KEPT", kept)
+        analyses.clear()
+        checker = Checker()
+        for number in range(6):
+            checker.text(data, f"m{number}.py", Settings(), parses=True, leads=True)
+        assert sum(reference() is not None for reference in analyses) == 1
+        return len(analyses)
+
+    # Each file has 900 nodes, and takes 18,000 steps.
+    assert made(20_000) == 1
+    assert made(7_000) > 1

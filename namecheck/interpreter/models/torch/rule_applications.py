@@ -5,7 +5,7 @@ from __future__ import annotations
 from namecheck import operators
 from namecheck.core.dtypes import Defaults
 from namecheck.interpreter.domain.meter import INFERENCE
-from namecheck.interpreter.evaluation.context import Context, Inferences
+from namecheck.interpreter.evaluation.context import Context
 from namecheck.interpreter.models.torch.conversion import steps
 from namecheck.interpreter.models.torch.operands import Inputs, frozen
 
@@ -15,7 +15,7 @@ class RuleApplications:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._made: Inferences = {}
+        self._made: set[int] = set()
 
     def infer(
         self, operator: str, lowered_inputs: Inputs, defaults: Defaults
@@ -28,11 +28,9 @@ class RuleApplications:
         key = (operator, defaults, *map(frozen, (lowered, tuple(lowered_keywords.items()))))
         context = self._context
         context.ledger.meter.spend(steps(lowered))
-        answer = self._made.get(key)
-        if answer is not None:
-            return answer
-        context.ledger.meter.spend(INFERENCE)
         answer = context.inferences.get(key)
+        if answer is None or id(answer) not in self._made:
+            context.ledger.meter.spend(INFERENCE)
         if answer is None:
             answer = context.inferences[key] = operators.infer(
                 operator,
@@ -42,5 +40,5 @@ class RuleApplications:
                 defaults=defaults,
                 **lowered_keywords,
             )
-        self._made[key] = answer
+        self._made.add(id(answer))
         return answer
