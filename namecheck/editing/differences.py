@@ -12,6 +12,8 @@ from namecheck.core.line_matcher import LineMatcher, length_in_common
 from namecheck.editing.documents import Document
 
 _LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+_QUOTED: Final = re.compile(rb"[\x00-\x1f\"\\\x7f]")
+_ESCAPES: Final = {b"\n": b"\\n", b"\t": b"\\t", b'"': b'\\"', b"\\": b"\\\\"}
 
 
 def difference(before: Document, after: Document) -> tuple[Edit, ...]:
@@ -47,15 +49,13 @@ def unified(
 ) -> Iterator[bytes]:
     """A unified diff of the bytes of a file, line by line, without the ``\\n`` that ends each.
 
-    A carriage return is part of a line, as in the tools that apply a diff; so is the tab after a
-    file name with blanks.
+    A carriage return is part of a line, as in the tools that apply a diff.
     """
     old, new = (_LINE.findall(document.data) for document in (before, after))
     groups = [*LineMatcher(old, new).get_grouped_opcodes(context_lines)]
     if groups:
-        ending = b"\t" if any(map(str.isspace, name)) else b""
-        yield os.fsencode(f"--- a/{name}") + ending
-        yield os.fsencode(f"+++ b/{name}") + ending
+        yield b"--- " + _named(f"a/{name}")
+        yield b"+++ " + _named(f"b/{name}")
     for group in groups:
         (_, i, _, j, _), (_, _, i_end, _, j_end) = group[0], group[-1]
         yield f"@@ -{_stretch(i, i_end)} +{_stretch(j, j_end)} @@".encode()
@@ -65,6 +65,18 @@ def unified(
             else:
                 yield from _diff_rows(b"-", old[i:i_end])
                 yield from _diff_rows(b"+", new[j:j_end])
+
+
+def _named(path: str) -> bytes:
+    """A path in the head of a diff: with a tab after blanks, or in quotes, as git has it.
+
+    In quotes, so that no name ends its line and begins the changes of another file.
+    """
+    name = os.fsencode(path.replace(os.sep, "/"))
+    quoted = _QUOTED.sub(lambda match: _ESCAPES.get(match[0], b"\\%03o" % ord(match[0])), name)
+    if quoted != name:
+        return b'"' + quoted + b'"'
+    return name + (b"\t" if any(map(str.isspace, path)) else b"")
 
 
 def _diff_rows(sign: bytes, byte_lines: list[bytes]) -> Iterator[bytes]:

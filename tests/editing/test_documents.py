@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,33 @@ def test_a_diff_is_of_bytes() -> None:
         b"-a = 1\rb = 2",
         b"+a = 1\rb = 3",
     ]
+
+
+STRANGE = 'a \\x\n--- a/other.py\n+++ b/other.py\n\x1b[31m\tm".py'
+
+
+def test_a_diff_is_about_one_file_whatever_its_name() -> None:
+    """As git quotes them: otherwise the name of a file could add changes of another."""
+    document = Document.of(b"a = 1\n", "m.py")
+    after = applied(document, [Edit(Span(1, 5, 1, 6), "3")])
+    quoted = rb"""a \\x\n--- a/other.py\n+++ b/other.py\n\033[31m\tm\".py"""
+    head = [b'--- "a/' + quoted + b'"', b'+++ "b/' + quoted + b'"']
+    assert list(unified(document, after, STRANGE))[:3] == [*head, b"@@ -1 +1 @@"]
+
+
+def test_git_applies_a_diff_whatever_the_name_of_the_file(tmp_path: Path) -> None:
+    if shutil.which("git") is None or os.name == "nt":
+        pytest.skip("git applies it, where names may have such characters")
+    for folder in (parent := tmp_path / "a \x1b", tmp_path):
+        folder.mkdir(exist_ok=True)
+        (folder / "other.py").write_bytes(b"a = 1\n")
+    name = 'n \\x\n\x1b[31m\tm"\x7f\xe9.py'
+    (parent / name).write_bytes(b"a = 1\n")
+    document = Document.of(b"a = 1\n", name)
+    after = applied(document, [Edit(Span(1, 5, 1, 6), "3")])
+    lines = b"".join(line + b"\n" for line in unified(document, after, f"{parent.name}/{name}"))
+    subprocess.run(["git", "apply"], input=lines, cwd=tmp_path, check=True)
+    assert (parent / name).read_bytes() == b"a = 3\n"
 
 
 def test_a_file_that_is_no_text_is_refused() -> None:
