@@ -64,8 +64,8 @@ class Purse:
 
     __slots__ = ("left",)
 
-    def __init__(self, left: int) -> None:
-        self.left = left
+    def __init__(self, limit: int) -> None:
+        self.left = limit
 
     @classmethod
     def of_again(cls, text: str) -> Purse:
@@ -172,9 +172,9 @@ class Meter:
             raise Exhausted
 
 
-def limit_of_closure(own: int) -> int:
-    """The steps that all files may cost that are run for a file, which has cost `own` itself."""
-    return min(_CLOSURE, _TOGETHER - own)
+def limit_of_closure(cost: int) -> int:
+    """The steps that all files may cost that are run for a file, which itself has this cost."""
+    return min(_CLOSURE, _TOGETHER - cost)
 
 
 def of_parsing(source: Source) -> int:

@@ -27,13 +27,13 @@ class TooMuch(Exception):
 class Closure:
     """The files that are read and run for one file, and what they cost together.
 
-    The file itself is not counted, but what its functions have cost, `own`, leaves less for these.
-    `complete` are the files whose imports are counted as well.
+    The file itself is not counted, but what its functions have cost, `importer_cost`, leaves less
+    for these. `complete` are the files whose imports are counted as well.
     """
 
     def __init__(self, location: str) -> None:
         self.complete: set[str] = set()
-        self.own = 0
+        self.importer_cost = 0
         self._importer = location
         self._steps: dict[str, int] = {}
         self._unpaid: dict[str, int] = {}
@@ -70,7 +70,7 @@ class Closure:
         self._total += self._steps[location] - (known or 0)
         if self._characters > _UNCOUNTED:
             self._count_nodes()
-        if self._total > meter.limit_of_closure(self.own):
+        if self._total > meter.limit_of_closure(self.importer_cost):
             raise TooMuch
 
     def _count_nodes(self) -> None:
@@ -92,7 +92,7 @@ class Closure:
         """Keep the first files, and refuse all others."""
         self.shrink(count)
         self._is_closed = True
-        self._in_vain = meter.limit_of_closure(self.own)
+        self._in_vain = meter.limit_of_closure(self.importer_cost)
 
 
 class Importer:

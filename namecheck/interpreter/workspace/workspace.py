@@ -299,7 +299,7 @@ class Workspace:
             importer = self._analyses[-1].importer
         count = len(self._closure)
         if importer is not None:
-            self._closure.own = importer.spent
+            self._closure.importer_cost = importer.spent
         try:
             return self._read(location)
         except TooMuch:
@@ -358,7 +358,7 @@ class Workspace:
         if importer is not None and not importer.may_run(location, self.files.name(location)):
             return None
         if importer is not None:
-            self._closure.own = importer.spent
+            self._closure.importer_cost = importer.spent
         if not self._running:
             self._attempts = 0
         count = len(self._closure)
