@@ -53,6 +53,24 @@ def f(u):
 """
 
 
+# Of a file of torch: the last list of a list is read where a loop's cells are compared.
+GROUPED = """
+def grouped(keys, flag, more):
+    rows = [[]]
+    groups = []
+    for (), row in zip(keys, rows):
+        if flag:
+            groups.append([])
+        more.append(dict(results=row))
+        groups[-1].append(row)
+"""
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_a_read_may_write_to_cells_that_are_compared(turn: int) -> None:
+    assert fuzz.fault(f"import torch\nA = torch.zeros(2, 3)\n{GROUPED}", turn) == ""
+
+
 def test_the_base_of_a_class_may_be_a_function() -> None:
     assert fuzz.fault(f"import torch\nA = torch.zeros(2, 3)\n{NO_CLASS}") == ""
 

@@ -389,7 +389,10 @@ class Store:
         return Store(self)
 
     def changes_since(self, base: Store) -> dict[Hashable, Any]:
-        """The cells of the layers above `base`."""
+        """The cells of the layers above `base`, copied.
+
+        Who goes through them may read a picked container, and so write to a layer.
+        """
         layers: list[dict[Hashable, Any]] = []
         layer = self
         while layer is not base:
@@ -397,7 +400,7 @@ class Store:
             assert layer.parent is not None, "base is not below this store"
             layer = layer.parent
         if len(layers) == 1:
-            return layers[0]
+            return layers[0].copy()
         changes: dict[Hashable, Any] = {}
         for cells in reversed(layers):
             changes.update(cells)
