@@ -214,8 +214,9 @@ def show(run: CheckRun, mending: Mending) -> int:
     )
     if run.explain:
         _explain_remaining(run, mending)
+    ignored = sum(mending.ignored.values())
     summary = changes.summary(
-        mending.fixed, mending.ignored, len(mending.left), mending.unsafe, tense="would be "
+        mending.fixed, ignored, len(mending.left), mending.unsafe, tense="would be "
     )
     print(summary, file=sys.stderr)
     return FOUND if mending.changes else CLEAN
@@ -252,7 +253,9 @@ def write(run: CheckRun, mending: Mending) -> CheckRun:
     for data in contents.values():
         sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-    remaining, fixed, ignored = mending.left, mending.fixed, mending.ignored
+    unwritten = {change.path for change in failed}
+    ignored = sum(count for path, count in mending.ignored.items() if path not in unwritten)
+    remaining, fixed = mending.left, mending.fixed
     if failed:
         remaining = run.new(_errors_now(run, contents), contents)
         fixed = max(run.result.errors - len(remaining) - ignored, 0)

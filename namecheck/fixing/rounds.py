@@ -6,6 +6,7 @@ Fixes that clash wait for the next round; a change that causes a finding in anot
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -42,16 +43,16 @@ class Mending:
     """The result of applying fixes to a run.
 
     `fixed` findings are gone, `left` are those that remain; unsafe fixes would remove `unsafe` of
-    them. `ignored` are suppressed by new comments. `undone` has the files whose fixes together
-    would have caused findings, with these findings. For `untried` findings it would have taken too
-    much to try their fixes.
+    them. `ignored` tells by path how many are suppressed by new comments. `undone` has the files
+    whose fixes together would have caused findings, with these findings. For `untried` findings it
+    would have taken too much to try their fixes.
     """
 
     changes: tuple[Change, ...]
     fixed: int
     left: tuple[Finding, ...]
     unsafe: int
-    ignored: int
+    ignored: Mapping[str, int]
     undone: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     untried: int = 0
 
@@ -117,12 +118,16 @@ class _Mender:
                     break
                 unfixed = fresh
         fixed = len(self._findings) - len(unfixed)
+        ignored = Counter[str]()
         if self._wishes.ignores:
-            unfixed, before = self._ignoring(unfixed), len(unfixed)
-            return self._mending(fixed, unfixed, before - len(unfixed))
-        return self._mending(fixed, unfixed, 0)
+            ignored = Counter(finding.filename for finding in unfixed)
+            unfixed = self._ignoring(unfixed)
+            ignored -= Counter(finding.filename for finding in unfixed)
+        return self._mending(fixed, unfixed, ignored)
 
-    def _mending(self, fixed: int, unfixed: tuple[Finding, ...], ignored: int) -> Mending:
+    def _mending(
+        self, fixed: int, unfixed: tuple[Finding, ...], ignored: Mapping[str, int]
+    ) -> Mending:
         changes = []
         for location, file in self._changed.items():
             after = self._proposals.document(location)

@@ -252,6 +252,16 @@ def test_a_read_only_file_stays_and_the_others_are_fixed(
     assert out.splitlines()[-1] == "1 fixed, 1 left."
 
 
+def test_comments_that_cannot_be_written_suppress_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(SAFE), put(SAFE, "b.py")
+    monkeypatch.setattr(os, "access", lambda path, mode: "b.py" in str(path))
+    status, out, _ = run("--add-ignore", "--output-format", "concise")
+    assert status == 2
+    assert out.splitlines()[-1] == "0 fixed, 1 suppressed, 1 left."
+
+
 def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[bytes], object]) -> None:
     """Another program acts between the check of a file and its writing."""
     write = Document.write
