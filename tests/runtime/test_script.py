@@ -247,6 +247,17 @@ def test_what_a_program_ends_with_is_written_as_json(folder: Path, found: str) -
     ]
 
 
+def test_what_is_recorded_and_ends_the_program_is_counted_once(folder: Path) -> None:
+    """A sum over a dim that does not exist cannot go on, whatever the mode."""
+    program = 'import torch\ntorch.zeros(2, names=("N",)).sum("H")\n'
+    (folder / "ends.py").write_text(program)
+    for mode in ("error", "warn", "record"):
+        finished = run(folder, "--mode", mode, "--output-format", "json", "ends.py")
+        _, bracket, record = finished.stderr.rpartition("\n[\n")
+        told = [(item["code"], item["count"]) for item in json.loads(bracket + record)]
+        assert (mode, finished.returncode, told) == (mode, 1, [("NC103", 1)])
+
+
 def test_without_torch(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(name='torch')")
     finished = execute(

@@ -60,8 +60,9 @@ class Program:
         except SystemExit:
             raise
         except BaseException as error:
-            if isinstance(error, Contradicted):
-                shim.recorded().add(error.finding)
+            record = shim.recorded()
+            if isinstance(error, Contradicted) and error.finding not in record.findings:
+                record.add(error.finding)
             _show_without_our_frames(error)
             raise
 
