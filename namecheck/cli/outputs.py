@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from namecheck.cli.console import Usage, complain, near, painter, print_lines
+from namecheck.core.regular_files import real_path
 from namecheck.report import formats
 from namecheck.report.painter import Painter
 
@@ -44,7 +45,7 @@ def requested(arguments: argparse.Namespace, settings: Settings) -> tuple[Output
     if arguments.output_format is not None:
         raise Usage("--output-format does not go with --output FORMAT=FILE")
     outputs = tuple(_output(word) for word in arguments.output)
-    real_paths = [file and os.path.realpath(file) for _, file in outputs]
+    real_paths = [file and real_path(file) for _, file in outputs]
     for position, (_, file) in enumerate(outputs):
         if real_paths[position] in real_paths[:position]:
             raise Usage(f"--output: {file or 'standard output'} is named twice")
@@ -69,7 +70,7 @@ def unfit(file: str) -> str:
     """Why no report is written to a file; an empty text if one may be."""
     if os.path.isdir(file) or not os.path.isdir(os.path.dirname(file) or "."):
         return f"{file} is no file in an existing folder"
-    if os.path.realpath(file).endswith((".py", ".pyi")):
+    if real_path(file).endswith((".py", ".pyi")):
         return f"{file} is a program, which a report would replace"
     return ""
 

@@ -73,7 +73,9 @@ def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
     where the environment switches all checks off.
     """
     main = _parsed(path)
-    program_files = _ProgramFiles(main, analysis.below(os.path.dirname(os.path.realpath(path))))
+    program_files = _ProgramFiles(
+        main, analysis.below(os.path.dirname(regular_files.real_path(path)))
+    )
     static = _inferred(program_files, settings)
     try:
         from namecheck.compare import script

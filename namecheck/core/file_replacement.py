@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core import regular_files
-from namecheck.core.regular_files import is_inside, reason_of
+from namecheck.core.regular_files import is_inside, real_path, reason_of
 
 _ENDING: Final = [
     getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)
@@ -40,7 +40,7 @@ def change(location: str, old_data: bytes, data: bytes, *, linked: bool = False)
     writable, and where it is `linked`: reached through a link that nobody named. Does nothing where
     it has the new contents already.
     """
-    path = os.path.realpath(location)
+    path = real_path(location)
     try:
         status = os.stat(path)
         current = regular_files.contents(path)
@@ -70,10 +70,10 @@ def save(path: str, data: bytes, project: str | None = None, *, lasting: bool = 
     as ``/dev/stdout``, are written to, but for a pipe that no process reads.
     """
     if project is not None and not is_inside(path, project):
-        raise CannotWrite(f"{path}: it leads out of the project, to {os.path.realpath(path)}")
-    real = os.path.realpath(path) if os.path.isfile(path) else path
+        raise CannotWrite(f"{path}: it leads out of the project, to {real_path(path)}")
+    real = real_path(path) if os.path.isfile(path) else path
     if os.path.islink(path) and not os.path.exists(path):
-        raise CannotWrite(f"{path}: it is a link to {os.path.realpath(path)}, which does not exist")
+        raise CannotWrite(f"{path}: it is a link to {real_path(path)}, which does not exist")
     try:
         status = os.stat(real) if os.path.exists(real) else None
         if status is not None and project is not None:

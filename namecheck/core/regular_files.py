@@ -79,8 +79,16 @@ def largest() -> int:
 
 def is_inside(path: str, folder: str) -> bool:
     """Whether a path is in a folder, wherever its links lead; or whether it is the folder."""
-    real, root = os.path.realpath(path), os.path.realpath(folder)
+    real, root = real_path(path), real_path(folder)
     return real == root or real.startswith(os.path.join(root, ""))
+
+
+def real_path(path: str) -> str:
+    """Where a path leads; the path itself, if through more links than the system follows."""
+    try:
+        return os.path.realpath(path)
+    except RecursionError:  # older versions of Python take each link in the one before
+        return os.path.abspath(path)
 
 
 def reason_of(failure: OSError) -> str:

@@ -16,6 +16,7 @@ from typing import Final
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Span
+from namecheck.core.regular_files import real_path
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.workspace import analysis
@@ -89,12 +90,12 @@ class Observations:
 
     def at(self, location: str, position: Position) -> Observed:
         """The applications at one place."""
-        places = self._observed.get(os.path.realpath(location), {})
+        places = self._observed.get(real_path(location), {})
         return places.get(position, NOTHING_OBSERVED)
 
     def in_file(self, location: str) -> Iterator[Application]:
         """All applications in a file."""
-        for observed in self._observed.get(os.path.realpath(location), {}).values():
+        for observed in self._observed.get(real_path(location), {}).values():
             yield from observed.programs.each
             yield from observed.tests.each
             yield from observed.elsewhere.each
@@ -105,7 +106,7 @@ class Observations:
 
     def contradictions(self, location: str) -> Sequence[Finding]:
         """The contradictions in a file, including those that the program expects and catches."""
-        return tuple(self._findings.get(os.path.realpath(location), {}).values())
+        return tuple(self._findings.get(real_path(location), {}).values())
 
     @property
     def contradicted(self) -> frozenset[tuple[str, int]]:
@@ -129,7 +130,7 @@ class Observations:
 
     def given_up(self, location: str) -> str | None:
         """The reason why not all that happens in a file was observed; None where it was."""
-        return self._given_up.get(os.path.realpath(location))
+        return self._given_up.get(real_path(location))
 
     def add(self, source: Source) -> None:
         """Use a file for imports of its name."""
@@ -167,7 +168,7 @@ class Observations:
                 _add(observed.programs, applied)
                 here += applied.each
         if purse.is_spent:
-            self._given_up.setdefault(os.path.realpath(source.filename), TOO_COSTLY)
+            self._given_up.setdefault(real_path(source.filename), TOO_COSTLY)
             return
         recorder = Recorder(applications=True)
         workspace = analysis.new_workspace(
@@ -196,17 +197,17 @@ class Observations:
         for limit, _, _ in recorder.limits:
             if reason := _GIVEN_UP.get(limit):
                 for location in locations:
-                    self._given_up.setdefault(os.path.realpath(location), reason)
+                    self._given_up.setdefault(real_path(location), reason)
 
     def _keep_findings(self, source: Source, recorder: Recorder) -> None:
-        findings = self._findings.setdefault(os.path.realpath(source.filename), {})
+        findings = self._findings.setdefault(real_path(source.filename), {})
         for finding in recorder.contradictions(source):
             findings.setdefault((finding.span, finding.code), finding)
 
     def _places(
         self, source: Source, recorder: Recorder
     ) -> Iterator[tuple[Observed, Applications]]:
-        places = self._observed.setdefault(os.path.realpath(source.filename), {})
+        places = self._observed.setdefault(real_path(source.filename), {})
         for where, applied in recorder.applications(source).items():
             yield places.setdefault(where, Observed()), applied
 

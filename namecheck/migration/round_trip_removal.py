@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import copy
-import os
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias
 
 from namecheck import operators
+from namecheck.core.regular_files import real_path
 from namecheck.core.syntax import Source, position
 from namecheck.core.tensors import Tensor
 from namecheck.editing.edits import Edit
@@ -102,7 +102,7 @@ class RoundTripRemoval:
             for strip in its
         }
         for location, line in again.contradicted - self._file.observations.contradicted:
-            here = location == os.path.realpath(source.filename)
+            here = location == real_path(source.filename)
             needed |= (here and _around(line, restores)) or strips
         return needed
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 
 from namecheck.core.faults import Exhausted
 from namecheck.core.file_replacement import CannotWrite
 from namecheck.core.findings import Kind, is_of_attributes, is_of_sizes, register
+from namecheck.core.regular_files import real_path
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import applied
 from namecheck.migration import verification
@@ -90,7 +90,7 @@ def _contradicted(document: Document, observations: Observations) -> Iterator[Le
     source = document.source
     for finding in observations.contradictions(document.location):
         if (
-            os.path.realpath(finding.filename) == os.path.realpath(document.location)
+            real_path(finding.filename) == real_path(document.location)
             and register()[finding.code].kind is Kind.FINDING
             and not is_of_sizes(finding.code)
             and not is_of_attributes(finding.code)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +11,7 @@ from namecheck.core import parsing
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.faults import Exhausted
 from namecheck.core.findings import Finding
+from namecheck.core.regular_files import real_path
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import Document
 from namecheck.migration.compilation import LeftPlace
@@ -45,19 +45,17 @@ def fault(one: InputFile, earlier: Sequence[Finding], drafts: Mapping[str, Draft
     A place that is left may be wrong from now on, as its names are gone. Raises `Exhausted`.
     """
     try:
-        sources = {
-            os.path.realpath(location): draft.after.source for location, draft in drafts.items()
-        }
+        sources = {real_path(location): draft.after.source for location, draft in drafts.items()}
     except Refused as refused:
         return f"the result would be no Python: {refused.finding.message}"
     remaining = {
-        os.path.realpath(location): {_called(place.source) for place in draft.left}
+        real_path(location): {_called(place.source) for place in draft.left}
         for location, draft in drafts.items()
     }
     counts = Counter(finding.code for finding in earlier)
     new = []
     for finding in findings(one, drafts):
-        location = os.path.realpath(finding.filename)
+        location = real_path(finding.filename)
         text = sources[location].segment(finding.span) if location in sources else ""
         if _called(text) not in remaining.get(location, ()):
             counts[finding.code] -= 1

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import Final
 
-from namecheck.core.regular_files import is_inside
+from namecheck.core.regular_files import is_inside, real_path
 
 VARIABLE: Final = "NAMECHECK_CACHE_DIR"
 """The variable of the environment with the folder of the cache."""
@@ -29,7 +29,7 @@ class Unusable(Exception):
 def require(folder: str, database: str, project: str | None) -> None:
     """Raise `Unusable` for a folder outside the project, if given, and for a hostile database."""
     if project is not None and not is_inside(folder, project):
-        place = os.path.realpath(folder)
+        place = real_path(folder)
         raise Unusable(f"{place} is outside the project; --cache-dir takes any folder")
     for suffix in _BESIDE:
         path = os.path.join(folder, database + suffix)

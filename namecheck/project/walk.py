@@ -8,9 +8,9 @@ anywhere: its files are in the project of its target.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from namecheck.core.regular_files import is_inside, reason_of, require
+from namecheck.core.regular_files import is_inside, real_path, reason_of, require
 from namecheck.core.stamps import stamp_of
 from namecheck.project import settings as configuration
 from namecheck.project.files import ROOT_MARKS
@@ -87,6 +87,19 @@ class Walk:
         *,
         linked: bool = False,
     ) -> None:
+        """Add what is in a folder, and in all folders below it, however deep."""
+        walks = [self._entered(path, whole, settings, entries, linked=linked)]
+        while walks:
+            below = next(walks[-1], None)
+            if below is None:
+                walks.pop()
+            else:
+                walks.append(self._entered(*below, entries, linked=linked))
+
+    def _entered(
+        self, path: str, whole: str, settings: Settings, entries: list[Entry], *, linked: bool
+    ) -> Iterator[tuple[str, str, Settings]]:
+        """Add the files in a folder; the folders in it, in their place between these."""
         try:
             status = os.stat(path)
             if (status.st_dev, status.st_ino) in self._directories:
@@ -113,7 +126,7 @@ class Walk:
                 self._link(below + name, wholly + name, settings, entries)
             elif child.is_dir():
                 if not settings.excludes(below + name):
-                    self._directory(below + name, wholly + name, settings, entries, linked=linked)
+                    yield below + name, wholly + name, settings
             elif settings.takes(below + name):
                 self._file(below + name, wholly + name, settings, entries, linked=linked)
 
@@ -145,11 +158,11 @@ def entry_of(
 
 def project_of(folder: str) -> str:
     """The real path of the project that a folder is in."""
-    real = os.path.realpath(folder)
+    real = real_path(folder)
     for root in (real, *configuration.parents(real)):
         if any(os.path.lexists(os.path.join(root, mark)) for mark in ROOT_MARKS):
             return root
-    here = os.path.realpath(os.getcwd())
+    here = real_path(os.getcwd())
     return here if is_inside(real, here) else real
 
 

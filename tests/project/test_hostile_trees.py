@@ -276,6 +276,77 @@ def test_links_inside_the_project_are_followed(root: Path) -> None:
     assert outward("part") == (["part/again.py"], [])
 
 
+def _chain(folder: Path, target: str, count: int = 1_500) -> Path:
+    """Links that each lead to the next, more than the system and Python's stack follow."""
+    for number in range(count):
+        following = f"link{number + 1}.py" if number + 1 < count else target
+        (folder / f"link{number}.py").symlink_to(following)
+    return folder / "link0.py"
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_chain_of_links_is_not_followed_to_its_end(root: Path, is_folder: bool) -> None:
+    (root / "part").mkdir()
+    (root / "part" / "worse.py").write_text(BAD)
+    _chain(root, "part" if is_folder else "bad.py")
+    found = run(".")
+    assert found["bad.py"] == found["part/worse.py"] == ["NC103"]
+    assert found["link0.py"] == ["It cannot be read: Too many levels of symbolic links."]
+
+
+def test_a_chain_of_links_is_not_followed_by_what_writes(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _chain(root, "bad.py")
+    (root / "found.json").symlink_to("link0.py")
+    for arguments in (
+        ["check", "--add-ignore", "link0.py"],
+        ["check", "--output", "json=link0.py"],
+        ["check", "--output", "json=found.json", "bad.py"],
+        ["migrate", "--to", "torch", "link0.py"],
+        ["check", "--cache-dir", "link0.py", "bad.py"],
+        ["reveal", "link0.py"],
+    ):
+        assert main.main(arguments) in (1, 2)
+    (root / "pyproject.toml").write_text('[tool.namecheck]\ncache-dir = "link0.py"\n')
+    assert main.main(["check", "bad.py"]) == 1
+    assert "link0.py/outcomes.sqlite is not used" in capsys.readouterr().err
+    assert (root / "bad.py").read_text() == BAD
+
+
+def test_a_tree_is_walked_however_deep_it_is(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths have a limit of length, so the innermost folder cannot be read, and is told."""
+    try:
+        for depth in range(2_500):
+            if depth in (500, 1_200):
+                Path("deep.py").write_text(BAD)
+            os.mkdir("d")
+            os.chdir("d")
+        monkeypatch.chdir(root)
+        found = run(".")
+    finally:
+        monkeypatch.chdir(root)
+        _remove(root / "d")
+    codes = [messages for path, messages in found.items() if path.endswith("deep.py")]
+    assert codes == [["NC103"], ["NC103"]]
+    assert ["It cannot be read: File name too long."] in found.values()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a tree that is too deep for the functions of Python."""
+    above = os.getcwd()
+    os.chdir(folder)
+    depth = 1
+    while os.path.isdir("d"):
+        os.chdir("d")
+        depth += 1
+    for _ in range(depth):
+        Path("deep.py").unlink(missing_ok=True)
+        os.chdir("..")
+        os.rmdir("d")
+    os.chdir(above)
+
+
 def test_a_folder_has_its_own_name_and_not_that_of_a_link(root: Path) -> None:
     (root / "real").mkdir()
     (root / "real" / "a.py").write_text(BAD)

@@ -33,7 +33,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck.core.file_replacement import CannotWrite, save
     from namecheck.core.fingerprints import identities
-    from namecheck.core.regular_files import is_inside
+    from namecheck.core.regular_files import is_inside, real_path
     from namecheck.project import baseline
     from namecheck.project.roots import Roots
     from namecheck.report.listing import reader
@@ -42,7 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
     file = settings.baseline or os.path.join(settings.root, baseline.FILE)
     if not is_inside(file, settings.root):
         raise Usage(f"{os.path.relpath(file)} is outside of the project; nothing is written there")
-    if os.path.realpath(file).endswith(_OTHERS):
+    if real_path(file).endswith(_OTHERS):
         raise Usage(f"{os.path.relpath(file)} is no name for a baseline, which would replace it")
     if arguments.prune and not os.path.exists(file):
         raise Usage(f"there is no {os.path.relpath(file)} to prune; `namecheck baseline` writes it")
