@@ -84,11 +84,16 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def real_path(path: str) -> str:
-    """Where a path leads; the path itself, if through more links than the system follows."""
+    """Where a path leads; the path itself, if through more links than the system follows.
+
+    Python would follow each of them, which takes long, or all of its stack.
+    """
     try:
-        return os.path.realpath(path)
-    except RecursionError:  # older versions of Python take each link in the one before
-        return os.path.abspath(path)
+        os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return os.path.abspath(path)
+    return os.path.realpath(path)
 
 
 def reason_of(failure: OSError) -> str:
