@@ -414,11 +414,13 @@ def read_name(given_name: object) -> Name:
         return given_name
     if given_name is None or isinstance(given_name, (Axis, Unknown)):
         return given_name
-    raise Contradiction(
-        "NC114",
-        f"expected None or string for Dimname but got {type(given_name).__name__}",
-        error="TypeError",
-    )
+    raise not_a_name(given_name)
+
+
+def not_a_name(value: object) -> Contradiction:
+    """The error of torch where a value stands for a name and is none."""
+    message = f"expected None or string for Dimname but got {type(value).__name__}"
+    return Contradiction("NC114", message, error="TypeError")
 
 
 def nameless(help: str) -> Contradiction:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import enum
 import io
 import pickle
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -15,6 +18,23 @@ from namecheck.runtime import Contradicted, runtime
 from namecheck.runtime.core.tensor_names import names_of
 from tests.runtime.tensors import called, names
 
+
+class Word(enum.StrEnum):
+    """Names as a program may declare them, so that its checker knows them."""
+
+    N = "N"
+    C = "C"
+
+
+class Hostile(tuple[Any, ...]):
+    """A class of names that a file may refer to; none of its methods works."""
+
+    def __iter__(self) -> Any:
+        raise ZeroDivisionError
+
+    __len__ = __hash__ = __eq__ = __repr__ = __str__ = __iter__  # type: ignore[assignment]
+
+
 # What a file may hold as the names of a tensor of two dims, with a part of the error.
 CRAFTED: Final[dict[str, tuple[Any, str]]] = {
     "a number": (5, "must either be None or a tuple"),
@@ -23,10 +43,23 @@ CRAFTED: Final[dict[str, tuple[Any, str]]] = {
     "a dict": ({"N": 0}, "must either be None or a tuple"),
     "numbers": ((0, 1), "expected None or string for Dimname but got int"),
     "texts that are no identifiers": (("N", "C\n\x1b[31m"), "a valid identifier contains only"),
+    "the sign for no name": (("N", "*"), "a valid identifier contains only"),
     "duplicates": (("N", "N"), "duplicate names"),
     "too few": (("N",), "Number of names \\(1\\) and number of dimensions in tensor \\(2\\)"),
     "too many": (("N", "C", "H"), "Number of names \\(3\\)"),
     "nested": ((("N",), "C"), "expected None or string for Dimname but got tuple"),
+}
+
+
+# What only a file that may refer to any class can hold.
+OF_CLASSES: Final[dict[str, tuple[Any, str]]] = {
+    "members of an enumeration": (
+        (Word.N, "C"),
+        "expected None or string for Dimname but got Word",
+    ),
+    "a derived tuple": (Hostile(("N", "C")), "must either be None or a tuple"),
+    "what has no length": ((Hostile(), "C"), "expected None or string for Dimname but got Hostile"),
+    "half of a character": (("N", "\ud800"), "a valid identifier contains only"),
 }
 
 
@@ -60,6 +93,14 @@ def test_a_parameter_is_checked_too(carried: Any, message: str) -> None:
     file = stored(carried, torch.nn.Parameter(torch.zeros(2, 3)))
     with runtime(), pytest.raises(Contradicted, match=message):
         torch.load(io.BytesIO(file), weights_only=True)
+
+
+def test_nothing_is_no_name() -> None:
+    tensor = torch.zeros(2, 3)
+    vars(tensor)["_names"] = None
+    with runtime():
+        loaded: Any = pickle.loads(pickle.dumps(tensor))
+        assert names_of(loaded) is None
 
 
 @pytest.mark.parametrize(("carried", "message"), crafted())
@@ -101,3 +142,59 @@ def test_a_tensor_of_another_rank_than_it_was_named_with_is_stored_with_unknown_
         torch.ops.aten.unsqueeze_(tensor, 0)
         for other in (copy.copy(tensor), copy.deepcopy(tensor), pickle.loads(pickle.dumps(tensor))):
             assert names_of(other) == ("?", "?", "?")
+
+
+@pytest.mark.parametrize(("carried", "message"), OF_CLASSES.values(), ids=OF_CLASSES)
+def test_names_of_other_classes_are_not_loaded(carried: Any, message: str) -> None:
+    file = stored(carried)
+    with runtime(), pytest.raises(Contradicted, match=message) as raised:
+        torch.load(io.BytesIO(file), weights_only=False)
+    str(raised.value).encode()
+    tensor: Any = torch.load(io.BytesIO(file), weights_only=False)
+    with runtime():
+        assert names(tensor) == (None, None)
+        assert names_of(tensor) == ("?", "?")
+
+
+TORCH: Any = torch  # with names, which type checkers do not know
+
+
+@pytest.mark.parametrize("remembered", [False, True])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n, c: TORCH.zeros(2, 3, names=(n, c)),
+        lambda n, c: TORCH.zeros(2, 3, names=[n, c]),
+        lambda n, c: TORCH.tensor([[1.0]], names=(n, c)),
+        lambda n, c: TORCH.zeros(2, 3).refine_names(n, c),
+        lambda n, c: TORCH.zeros(2, 3).refine_names(n, ...).refine_names(..., c),
+        lambda n, c: TORCH.zeros(2, 3).rename(n, c),
+        lambda n, c: TORCH.zeros(2, 3).rename_(n, c),
+        lambda n, c: TORCH.zeros(2, 3, names=("N", "X")).rename(X=c),
+        lambda n, c: TORCH.zeros(2, 3, names=("N", "X")).rename(**{"N": n, "X": c}),
+        lambda n, c: TORCH.zeros(2, names=("N",)).align_to(n, c),
+        lambda n, c: TORCH.zeros(6, names=("X",)).unflatten("X", ((n, 2), (c, 3))),
+        lambda n, c: TORCH.zeros(6, names=("X",)).unflatten("X", OrderedDict([(n, 2), (c, 3)])),
+        lambda n, c: TORCH.zeros(2, 3, 4, names=("N", "X", "Y")).flatten(("X", "Y"), c),
+    ],
+)
+def test_members_of_an_enumeration_give_plain_names(
+    call: Callable[[Any, Any], Any], remembered: bool
+) -> None:
+    with runtime():
+        if remembered:
+            call(Word.N, Word.C)
+        tensor = call(Word.N, Word.C)
+        assert [type(name) for name in tensor.names] == [str, str]
+        assert repr(tensor.names) == "('N', 'C')"
+        buffer = io.BytesIO()
+        torch.save(tensor, buffer)
+        buffer.seek(0)
+        assert names(torch.load(buffer, weights_only=True)) == ("N", "C")
+
+
+def test_an_attribute_gets_plain_names() -> None:
+    with runtime():
+        tensor: Any = torch.zeros(2, 3)
+        tensor.names = (Word.N, Word.C)
+        assert repr(tensor.names) == "('N', 'C')"

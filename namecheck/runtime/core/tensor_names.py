@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 import torch
 
 from namecheck.core.dims import OPEN, Dims
-from namecheck.core.names import UNKNOWN, Contradiction, Name, read_name, word
+from namecheck.core.names import UNKNOWN, Contradiction, Name, check_label, not_a_name, word
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.runtime.core import native_warnings
 from namecheck.runtime.core.patch_table import TABLE
@@ -62,16 +62,21 @@ def names_of(tensor: torch.Tensor) -> Names | None:
     if carried is None or carried is OVERRIDING:
         return None
     rank = tensor.dim()
-    try:
-        valid = _are_names(carried)
-    except TypeError:  # it has no hash
-        valid = False
     names = cast(Names, carried)
-    return tuple(names) if valid and len(names) == rank else (UNKNOWN_NAME,) * rank
+    valid = _has_plain_parts(carried) and _are_names(names) and len(names) == rank
+    return tuple(names) if valid else (UNKNOWN_NAME,) * rank
+
+
+def _has_plain_parts(carried: object) -> bool:
+    """Whether this is a tuple of texts, none of a class with methods of its own."""
+    if carried.__class__ is not tuple and carried.__class__ is not _UncachedNames:
+        return False
+    parts = cast("tuple[object, ...]", carried)
+    return all(name is None or name.__class__ is str for name in parts)
 
 
 @lru_cache(maxsize=4096)
-def _are_names(carried: object) -> bool:
+def _are_names(carried: Names) -> bool:
     try:
         read_names(carried)
     except Contradiction:
@@ -82,11 +87,22 @@ def _are_names(carried: object) -> bool:
 def read_names(carried: object) -> tuple[Name, ...]:
     """The names that an attribute of a tensor holds; raises `Contradiction` if it holds no names.
 
-    A file from elsewhere may hold anything.
+    A file from elsewhere may hold anything, instances of any class too.
     """
-    if not isinstance(carried, tuple):
+    if type(carried) not in (tuple, _UncachedNames):
         raise Contradiction("NC114", "names must either be None or a tuple of dim names")
-    return tuple(UNKNOWN if name == UNKNOWN_NAME else read_name(name) for name in carried)
+    return tuple(map(_stored_name, cast("tuple[object, ...]", carried)))
+
+
+def _stored_name(name: object) -> Name:
+    if name is None:
+        return None
+    if type(name) is not str:
+        raise not_a_name(name)
+    if name == UNKNOWN_NAME:
+        return UNKNOWN
+    check_label(name)
+    return name
 
 
 def has_rank_of_names(tensor: torch.Tensor) -> bool:
@@ -192,7 +208,9 @@ def abstract(value: Any, *, sized: bool = True, assume_unnamed: bool = True) -> 
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         return Tensor(dims_of(value, sized=sized, assume_unnamed=assume_unnamed), dtype)
-    if value is None or isinstance(value, (str, bool, int, float, complex)) or value is ...:
+    if isinstance(value, str):  # a member of an enumeration, too, is a plain name
+        return str.__str__(value)
+    if value is None or isinstance(value, (bool, int, float, complex)) or value is ...:
         return value
     if isinstance(value, torch.Size):
         return tuple(map(_size, value))
@@ -202,7 +220,8 @@ def abstract(value: Any, *, sized: bool = True, assume_unnamed: bool = True) -> 
     if isinstance(value, slice):
         return slice(abstract(value.start), abstract(value.stop), abstract(value.step))
     if isinstance(value, Mapping):
-        return type(value)({k: abstract(v) for k, v in value.items()})  # type: ignore[call-arg]
+        pairs = {abstract(key): abstract(part) for key, part in value.items()}
+        return type(value)(pairs)  # type: ignore[call-arg]
     return _constant(value)
 
 

@@ -49,7 +49,7 @@ def _checking(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def set_obj_state(obj: Any, pickled: Any) -> Any:
         result = original(obj, pickled)
-        if isinstance(result, torch.Tensor) and ATTRIBUTE in vars(result):
+        if isinstance(result, torch.Tensor) and vars(result).get(ATTRIBUTE) is not None:
             _check(result)
         return result
 
@@ -68,5 +68,11 @@ def _check(tensor: torch.Tensor) -> None:
             )
     except Contradiction as contradiction:
         tensor_names.set_names(tensor, None)
-        refused = Contradiction(contradiction.code, contradiction.message, help=_HELP)
+        message = "".join(map(_visible, contradiction.message))
+        refused = Contradiction(contradiction.code, message, help=_HELP)
         raise reporting.error_for(refused, []) from None
+
+
+def _visible(letter: str) -> str:
+    """A character for display: that of a file may control a terminal, or be half of one."""
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
