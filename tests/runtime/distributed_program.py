@@ -334,6 +334,21 @@ def flat_parameters_keep_names_with_other_settings() -> None:
 
 
 @check
+def flat_parameters_without_names_have_none() -> None:
+    for use_orig_params in (False, True):
+        layers = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+        named(layers[0].bias, "H")
+        net: Any = FullyShardedDataParallel(
+            layers, device_id=torch.device("cpu"), use_orig_params=use_orig_params
+        )
+        assert net._flat_param.names == (None,)
+        assert net(inputs()).names == ("N", None)
+        with FullyShardedDataParallel.summon_full_params(net):
+            assert net.module[0].bias.names == ("H",)
+            assert net.module[1].bias.names == (None,)
+
+
+@check
 def ddp_accumulates_gradients() -> None:
     net = DistributedDataParallel(Net())
     with net.no_sync():

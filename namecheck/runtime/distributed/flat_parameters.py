@@ -29,6 +29,8 @@ def patches(module: ModuleType) -> Iterator[Patch]:
         flatten(self, *args, **kwargs)
         names = [names_or_none(getattr(owner, name)) for owner, name in _places(self)]
         setattr(self, _NAMES, names)
+        # The name that all its parts could share is not the name of the vector, nor of other parts.
+        tensor_names.set_names(self.flat_param, None)
 
     @functools.wraps(use_views)
     def use_unsharded_views(self: Any, as_params: bool) -> None:
