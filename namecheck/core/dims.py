@@ -427,10 +427,13 @@ def locate(dims: Dims, reference: int | str | Expression | Unknown | None) -> Po
 
 
 def locate_name(dims: Dims, name: str) -> Position:
-    """The position of the dim called `name`."""
+    """The position of the first dim called `name`."""
+    hidden = False  # whether another dim of an axis that the tensor has twice may be before
     for position, dim in dims.walk():
         if naming.word(dim.name) == name:
-            return position
+            hidden |= position < 0
+            return ANYWHERE if hidden and _is_one_of_several(dim.name) else position
+        hidden |= dim.name is UNKNOWN
     if any(dim.name is UNKNOWN for dim in dims.known):
         return ANYWHERE
     if dims.open:
@@ -441,6 +444,10 @@ def locate_name(dims: Dims, name: str) -> Position:
         names=(name,),
         help=_nearest(dims, name),
     )
+
+
+def _is_one_of_several(name: Name) -> bool:
+    return isinstance(name, Axis) and name.occurrence != 0
 
 
 def _nearest(dims: Dims, name: str) -> str:

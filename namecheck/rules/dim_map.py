@@ -234,15 +234,17 @@ def check_name_count(dims: Dims, names: Sequence[Name]) -> None:
 MOST_NAMES: Final = 64
 
 
+def has_label(dims: Dims) -> bool:
+    """Whether a dim certainly has a name of the tensor itself, not only one of an annotation."""
+    return any(isinstance(dim.name, str) for dim in dims.known)
+
+
 def check_resize(dims: Dims, shape: Dims) -> None:
     """Refuse to resize a named tensor (name_inference.rst, ``resize_``; recorded).
 
     An axis is no name of the tensor itself, which torch could see.
     """
-    if (
-        any(isinstance(dim.name, str) for dim in dims.known)
-        and same_shape(dims, shape) is Answer.NO
-    ):
+    if has_label(dims) and same_shape(dims, shape) is Answer.NO:
         raise Contradiction(
             "NC205",
             f"Cannot resize named tensor with resize_ or resize_as_ (tried to resize Tensor"

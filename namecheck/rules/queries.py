@@ -158,19 +158,23 @@ def resize(input: Tensor, size: Sizes) -> Dims:
     dim_map.check_resize(input.dims, new_dims)
     if input.dims.named() is Answer.NO:
         return new_dims
-    if new_dims.open or input.dims.named() is Answer.YES:
-        return input.dims if input.dims.named() is Answer.YES else OPEN
-    return new_dims.rename([UNKNOWN] * new_dims.min_rank)
+    if _keeps_shape(input.dims, new_dims):
+        return input.dims
+    return OPEN if new_dims.open else new_dims.rename([UNKNOWN] * new_dims.min_rank)
+
+
+def _keeps_shape(dims: Dims, shape: Dims) -> bool:
+    """Whether a tensor that is resized has this shape already: one with a label must have it."""
+    return dim_map.has_label(dims) or dim_map.same_shape(dims, shape) is Answer.YES
 
 
 @rule(memory="unknown", aligns="matched")
 def resize_as(input: Tensor, the_template: Tensor) -> Dims:
     """The shape of another tensor, and its names, which must match (name_inference.rst)."""
     dim_map.check_resize(input.dims, the_template.dims)
-    named = input.dims.named()
-    if named is Answer.NO:
+    if input.dims.named() is Answer.NO:
         return the_template.dims
-    if named is Answer.YES:
+    if _keeps_shape(input.dims, the_template.dims) and input.dims.named() is Answer.YES:
         return broadcast(input.dims, the_template.dims)
     # If it has names, it has as many dims as the other tensor.
     rank = the_template.dims.rank

@@ -73,6 +73,7 @@ SILENT_OF_AXES: Final = {
     **dict.fromkeys(("has_names", "names_of"), "a dim that an annotation names may have no label"),
     **dict.fromkeys(("rows", "unbind", "same_size"), "the sizes are symbols"),
     **dict.fromkeys(("chunk", "split", "hsplit", "vsplit", "dsplit"), "so is how many pieces"),
+    **dict.fromkeys(("resize", "resize_as"), "without a label, the dims may be other ones"),
     "unfolds_blocks": "what is drawn as the size of a block may be no int",
 }
 

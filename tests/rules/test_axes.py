@@ -236,3 +236,13 @@ def test_merged_dims_tell_their_factors() -> None:
     assert merged([h, Dim("W", 2)]).name is None
     assert merged([h, Dim()]).name is UNKNOWN
     assert merged([at_size("t", T - 1), w]) == Dim(Axis("t*w"), T * D - D)
+
+
+def test_one_of_two_dims_of_an_axis_is_not_the_first_behind_an_unknown_one() -> None:
+    first, second = Axis("n", 1), Axis("n", 2)
+    settled = Tensor(Dims.of(first, second, "C"))
+    assert infer("sum", settled, "n").result.dims.names == (second, "C")
+    hidden = Tensor(Dims.of(UNKNOWN, second, "C"))
+    assert infer("sum", hidden, "n").result.dims.names == (UNKNOWN, UNKNOWN)
+    only = Tensor(Dims.of(UNKNOWN, Axis("n"), "C"))
+    assert infer("sum", only, "n").result.dims.names == (UNKNOWN, "C")
