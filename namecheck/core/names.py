@@ -417,9 +417,9 @@ def read_name(given_name: object) -> Name:
     raise not_a_name(given_name)
 
 
-def not_a_name(value: object) -> Contradiction:
+def not_a_name(given_name: object) -> Contradiction:
     """The error of torch where a value stands for a name and is none."""
-    message = f"expected None or string for Dimname but got {type(value).__name__}"
+    message = f"expected None or string for Dimname but got {type(given_name).__name__}"
     return Contradiction("NC114", message, error="TypeError")
 
 

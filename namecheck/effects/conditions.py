@@ -172,6 +172,13 @@ def _is_meta(value: Any) -> bool:
     return isinstance(value, Tensor) and value.device == META
 
 
+def _is_complex(value: Any) -> bool | Unknown:
+    dtype = value.dtype if isinstance(value, Tensor) else value
+    if isinstance(dtype, Constant):
+        dtype = dtype.name
+    return dtype.startswith("complex") if isinstance(dtype, str) else UNKNOWN
+
+
 def _is_tensor(value: Any) -> bool | Unknown:
     return UNKNOWN if isinstance(value, Unknown) else isinstance(value, Tensor)
 
@@ -185,6 +192,7 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "numel": _numel,
         "count": _count,
         "any": _any,
+        "is_complex": _is_complex,
         "is_meta": _is_meta,
         "is_tensor": _is_tensor,
     }
@@ -193,7 +201,8 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 
 ``rank`` is the number of dims of a tensor, ``min_rank`` the least that it may be, ``last`` the
 index of the last dim, ``first`` the name of the first dim; ``numel`` the number of elements of a
-tensor, or of a tensor with this size or these sizes; ``is_meta`` whether a tensor is certainly on
-the meta device, ``is_tensor`` whether an argument is a tensor; ``count`` the number of items in a
-list, of a single dim 1; ``any`` whether an item of a list is certainly not 0.
+tensor, or of a tensor with this size or these sizes; ``is_complex`` whether a tensor, or a dtype,
+is complex; ``is_meta`` whether a tensor is certainly on the meta device, ``is_tensor`` whether an
+argument is a tensor; ``count`` the number of items in a list, of a single dim 1; ``any`` whether an
+item of a list is certainly not 0.
 """

@@ -48,11 +48,14 @@ def read(text: str) -> RefusalCell:
     return cell
 
 
-def counts_elements(text: str) -> bool:
-    """Whether a clause depends on how many elements an argument has."""
+_OF_TENSORS: Final = frozenset({"numel", "is_complex"})
+
+
+def reads_tensors(text: str) -> bool:
+    """Whether a clause depends on more of a tensor than its names: its elements, or its dtype."""
     conditions_of_clauses = (clause.condition for clause in read(text).clauses)
     return any(
-        word.name == "numel"
+        word.name in _OF_TENSORS
         for condition in conditions_of_clauses
         if condition is not None
         for word in condition.words

@@ -94,15 +94,15 @@ def read_names(carried: object) -> tuple[Name, ...]:
     return tuple(map(_stored_name, cast("tuple[object, ...]", carried)))
 
 
-def _stored_name(name: object) -> Name:
-    if name is None:
+def _stored_name(given_name: object) -> Name:
+    if given_name is None:
         return None
-    if type(name) is not str:
-        raise not_a_name(name)
-    if name == UNKNOWN_NAME:
+    if type(given_name) is not str:
+        raise not_a_name(given_name)
+    if given_name == UNKNOWN_NAME:
         return UNKNOWN
-    check_label(name)
-    return name
+    check_label(given_name)
+    return given_name
 
 
 def has_rank_of_names(tensor: torch.Tensor) -> bool:

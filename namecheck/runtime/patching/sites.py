@@ -267,7 +267,7 @@ class Site:
             return self._make(args, kwargs)
         values = (*args, *kwargs.values())
         try:
-            key = (_key(args), _key(kwargs))
+            key = (_key(args), _key(kwargs), self._numbers(values))
             plan = self.plans.get(key)
             if plan is not None and plan.sized:
                 plan = self.plans.get((key, _sizes(values)))
@@ -289,7 +289,8 @@ class Site:
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         inference = self._infer(args, kwargs, sized=False)
-        sized = not _is_settled(inference) or self._resizes(kwargs) or self._counts_elements
+        sized = not _is_settled(inference) or self._resizes(kwargs) or self._reads_tensors
+        sized |= bool(self._numbers((*args, *kwargs.values())))
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
         if inference.contradiction is not None:
@@ -300,9 +301,15 @@ class Site:
         return Plan(changes, inference, sized, names=_settled_names(inference))
 
     @property
-    def _counts_elements(self) -> bool:
-        """Whether torch 2.12 refuses the call for tensors of some sizes alone."""
-        return self.semantics is Semantics.NATIVE and native.counts_elements(self.target.row.native)
+    def _reads_tensors(self) -> bool:
+        """Whether torch 2.12 refuses the call for tensors of some sizes or dtypes alone."""
+        return self.semantics is Semantics.NATIVE and native.reads_tensors(self.target.row.native)
+
+    def _numbers(self, values: Sequence[Any]) -> tuple[float, ...]:
+        """The numbers for which alone torch 2.12 may refuse the call; no memo has them."""
+        native_text = self.target.row.native if self.semantics is Semantics.NATIVE else ""
+        reads = native.is_conditional(native_text)
+        return tuple(value for value in values if reads and isinstance(value, (int, float)))
 
     def _resizes(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether the call may resize a tensor, which is an error for a named one."""
