@@ -373,7 +373,7 @@ def accepts(kind: str, value: Any) -> Answer:
             for item in items
         ]
         return min(answers, key=_strength, default=Answer.YES)
-    if kind in ("number", "int") and isinstance(value, Tensor):
+    if kind in ("number", "int", "float") and isinstance(value, Tensor):
         return _is_scalar(value)
     return Answer.YES if _SCALARS[kind](value) else Answer.NO
 
