@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from types import NoneType
 from typing import Any, Final, TypeAlias, cast
 
 import torch
@@ -58,21 +59,22 @@ def names_of(tensor: torch.Tensor) -> Names | None:
     code changed its shape, and if the attribute holds anything else than names: a file may have set
     it before `install`. After `uninstall` the attribute itself may be missing.
     """
-    carried: Names | _Overriding | None = getattr(tensor, ATTRIBUTE, None)
+    carried: Any = getattr(tensor, ATTRIBUTE, None)
     if carried is None or carried is OVERRIDING:
         return None
     rank = tensor.dim()
-    names = cast(Names, carried)
-    valid = _has_plain_parts(carried) and _are_names(names) and len(names) == rank
-    return tuple(names) if valid else (UNKNOWN_NAME,) * rank
+    if (
+        carried.__class__ in _TUPLES
+        and _TEXTS.issuperset(map(type, carried))  # no instance of a class with methods of its own
+        and len(carried) == rank
+        and _are_names(carried)
+    ):
+        return tuple(carried)
+    return (UNKNOWN_NAME,) * rank
 
 
-def _has_plain_parts(carried: object) -> bool:
-    """Whether this is a tuple of texts, none of a class with methods of its own."""
-    if carried.__class__ is not tuple and carried.__class__ is not _UncachedNames:
-        return False
-    parts = cast("tuple[object, ...]", carried)
-    return all(name is None or name.__class__ is str for name in parts)
+_TUPLES: Final = frozenset({tuple, _UncachedNames})
+_TEXTS: Final = frozenset({str, NoneType})
 
 
 @lru_cache(maxsize=4096)
@@ -89,7 +91,7 @@ def read_names(carried: object) -> tuple[Name, ...]:
 
     A file from elsewhere may hold anything, instances of any class too.
     """
-    if type(carried) not in (tuple, _UncachedNames):
+    if type(carried) not in _TUPLES:
         raise Contradiction("NC114", "names must either be None or a tuple of dim names")
     return tuple(map(_stored_name, cast("tuple[object, ...]", carried)))
 
