@@ -276,6 +276,7 @@ def main() -> None:
     if options.seed is not None:
         print(program(options.seed), end="")
         return
+    options.folder.mkdir(parents=True, exist_ok=True)
     source = random.SystemRandom()
     until = time.monotonic() + 60 * options.minutes
     tried, failures = run(lambda: source.randrange(1 << 32), until, options.folder)
