@@ -88,9 +88,16 @@ def observe_inline(
         _observe(interpreter, reading, store, frame)
 
 
-def number(interpreter: Interpreter, lvalue: ast.expr, value: Value) -> Value:
-    """A value that is assigned; an int that a call computed is called as its variable is."""
+def number(interpreter: Interpreter, assignment: ast.Assign, value: Value) -> Value:
+    """A value that is assigned; an int that a call computed is called as its variable is.
+
+    One that is computed where a size is read, ``side = int(sqrt(x.shape[1]))``, is that of a tensor
+    whose dims get other words: those of the pattern that it is passed to.
+    """
+    lvalue = assignment.targets[0]
     if not isinstance(value, Opaque) or value.kind != "int" or not isinstance(lvalue, ast.Name):
+        return value
+    if inline(assignment.value):
         return value
     match value.key.provenance:
         case Fresh() | Result("int"):
