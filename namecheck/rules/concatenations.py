@@ -58,6 +58,8 @@ def _concatenated(tensors: Tensors, dim: DimArgument, *, natively: bool) -> Dims
     named = None if isinstance(dim, int) else locate(lists[0], dim)
     _check_no_scalar(lists)
     real = [dims for dims in lists if not _skipped(dims)]
+    if any(map(_may_be_skipped, real)) and any(dims.rank != 1 for dims in real):
+        return OPEN
     first = locate(real[0], dim) if real and named is None else 0
     place = first if named is None else named
     if not isinstance(place, int) and any(map(_has_axes, real)):
@@ -114,6 +116,11 @@ def _named(lists: Sequence[Dims]) -> Answer:
 def _skipped(dims: Dims) -> bool:
     """Whether torch may skip a tensor: an empty vector."""
     return dims.rank == 1 and dims.prefix[0].size == 0
+
+
+def _may_be_skipped(dims: Dims) -> bool:
+    """Whether a vector without a name may be empty: one of the elements that a mask selects."""
+    return dims.rank == 1 and dims.prefix[0].size is UNKNOWN and dims.prefix[0].name is None
 
 
 def _reached(dims: Dims, dim: DimArgument) -> Dims:
