@@ -203,11 +203,23 @@ def narrow(input: Tensor, dim: DimArgument, begin: Tensor | Size, length: Size) 
 
 
 @rule(memory="unknown")
-def slices(input: Tensor, dim: DimArgument = 0) -> Dims:
-    """A part of one dim, which keeps its name (torch.slice_copy)."""
+def slices(
+    input: Tensor,
+    dim: DimArgument = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Dims:
+    """A part of one dim, which keeps its name (torch.slice_copy); any bound may be unknown."""
     if input.dims.rank == 0:
         raise _refused("NC207", "slice() cannot be applied to a 0-dim tensor.")
-    return _piece(input.dims, locate(input.dims, dim), UNKNOWN)
+    place = locate(input.dims, dim)
+    size = input.dims[place].size
+    bounds: tuple[object, ...] = (start, end, step)
+    length: Size = UNKNOWN
+    if isinstance(size, int) and step != 0 and UNKNOWN not in bounds:
+        length = len(range(*slice(*bounds).indices(size)))
+    return _piece(input.dims, place, length)
 
 
 @rule(memory="moves")

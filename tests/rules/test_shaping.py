@@ -61,6 +61,10 @@ def test_pieces_keep_the_names() -> None:
     assert shown("unbind", PAIR) == "C=3 | C=3"
     assert shown("unbind", Tensor(Dims.of("N", "C"))) == "(C)*"
     assert shown("narrow", PAIR, "C", 0, 2) == "N=2 C=2"
+    assert shown("slice_copy", PAIR, 1, None, -1) == "N=2 C=2"
+    assert shown("slice_copy", PAIR, 0, 2) == "N=0 C=3"
+    assert shown("slice_copy", PAIR, 1, UNKNOWN) == "N=2 C"
+    assert shown("slice_copy", PAIR, 1, 1, out=PAIR) == "NC205"
     assert shown("narrow", PAIR, "C", 2, 2) == "NC206"
 
 
