@@ -73,8 +73,10 @@ def test_a_help_text_that_cannot_be_written(
 
 
 def test_an_output_that_nobody_reads_any_more(folder: Path) -> None:
+    # More than a pipe holds, so that the command must write after its reader has ended.
+    many = BAD + BAD.splitlines(keepends=True)[-1] * 30
     for name in range(200):
-        (folder / f"bad{name}.py").write_text(BAD)
+        (folder / f"bad{name}.py").write_text(many)
     broken = shell(["check", "--no-cache", "--output-format", "concise", "."], "| head -c 1")
     assert (broken.returncode, broken.stderr) == (2, "")
 
