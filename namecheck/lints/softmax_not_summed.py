@@ -66,6 +66,8 @@ _SCORES: Final = "scores"
 _ATTENTION: Final = "attention"
 _TURNED: Final = "turned"
 _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
+# What changes the elements of weights, and leaves each dim where it is.
+_UNMOVED: Final = ("scales", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
 _OF_MATRICES: Final = (*_PRODUCTS, "mm", "linalg.matmul")
@@ -248,15 +250,13 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     if weights is None:
         return None
     if weights.from_end:
-        stays = flow in ("scales", "masks") or (
-            flow == "carries" and applied.operator not in _WIDENING
-        )
+        stays = flow in _UNMOVED or (flow == "carries" and applied.operator not in _WIDENING)
         if stays or weights.name is UNKNOWN:
             return weights if stays else None
         weights = replace(weights, from_end=0, attends=False)
     if flow == "turns":
         return replace(weights, turned=True)
-    return weights if flow in ("scales", "masks") or following.keeps_dims(applied) else None
+    return weights if flow in _UNMOVED or following.keeps_dims(applied) else None
 
 
 def _other_summed_letter(

@@ -44,8 +44,8 @@ class Made:
     size: Size | None = None
 
 
-# More dims than torch gives a tensor: an index beyond them says nothing.
-_MOST: Final = 64
+# Up to how many dims are written of which nothing is known.
+MOST_UNKNOWN: Final = 64
 
 Source: TypeAlias = int | Made | EllipsisType
 
@@ -142,7 +142,7 @@ def reaching(dims: Dims, dim: DimArgument, *, extra: int = 0, scalars: bool = Tr
     if scalars and least < 2 and not dims.known:
         return dims
     beyond = least - len(dims.prefix if dim >= 0 else dims.suffix)
-    if not 0 < beyond <= _MOST:
+    if not 0 < beyond <= MOST_UNKNOWN:
         return dims
     unknown = (ANY_DIM,) * beyond
     if dim >= 0:

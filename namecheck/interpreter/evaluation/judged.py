@@ -101,6 +101,10 @@ class Judged:
             of_node = self.accepted[site[1]] = {}
         of_node[id(inference)] = inference, attempt
 
+    def hear(self, site: Site) -> None:
+        """Note a use of an unknown value, which may be right where that of a tensor is refused."""
+        self.passed.add(site)
+
     def refuse(self, key: Key, site: Site, attempt: Attempt) -> None:
         """Note the operands of an application that a finding is about."""
         self.refused.setdefault(key, []).append((site, attempt))

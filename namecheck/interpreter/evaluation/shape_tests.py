@@ -31,6 +31,7 @@ from namecheck.interpreter.domain.provenance import (
 )
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Address, Const, Held, Key, TensorValue
+from namecheck.rules.dim_map import MOST_UNKNOWN
 
 _RANKS: Final = frozenset({"dim", "ndim", "ndimension"})
 _PER_DIM: Final = frozenset({"shape", "size", "names"})
@@ -38,8 +39,6 @@ _KINDS: Final = _RANKS | _PER_DIM | {"has_names", "numel", "nelement"}
 # How deep a test is looked into.
 _DEEP: Final = 4
 _NO_LIMIT: Final = 1 << 16
-# Up to which rank dims are written that nothing is known of.
-_MOST: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +267,7 @@ def _limit(measured: _Measured, low: int, high: int, store: Store) -> None:
     """Write that the rank is between two numbers."""
     dims = measured.tensor.dims
     gap = max(low - dims.min_rank, 0)
-    if not dims.open or dims.min_rank + gap > high or dims.min_rank + gap > _MOST:
+    if not dims.open or dims.min_rank + gap > high or dims.min_rank + gap > MOST_UNKNOWN:
         return
     prefix = (*dims.prefix, *[ANY_DIM] * gap)
     closed = dims.min_rank + gap == high

@@ -26,7 +26,8 @@ from namecheck.operators.row import Operator
 from namecheck.rules.broadcasting import has_words
 from namecheck.rules.registry import traits_of
 
-_PRODUCTS: Final = frozenset({"matmul", "bmm", "mm", "__matmul__", "linalg.matmul"})
+# The rules of matrix products.
+_PRODUCTS: Final = frozenset({"matmul", "bmm", "mm"})
 
 
 def contradiction(
@@ -87,7 +88,7 @@ def learn_contracted(row: Operator | None, lowered: Sequence[Any], store: Store)
 
     One of them is a number, or was read of a tensor; the other one has been given another word.
     """
-    if row is None or row.key not in _PRODUCTS or len(lowered) < 2:
+    if row is None or row.names not in _PRODUCTS or row.flow != "contracts" or len(lowered) < 2:
         return
     one, other = lowered[:2]
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):

@@ -33,9 +33,6 @@ SIZED: Final = frozenset(
 """The words of helpers that make tensors of the sizes which they are given, and read none."""
 REDUCED: Final = "reduced along a dim"
 """Stands for a reduction along a dim that is not the first one, and is not kept: ``x.mean(1)``."""
-_REDUCTIONS: Final = frozenset(
-    {"amax", "amin", "logsumexp", "max", "mean", "min", "norm", "std", "sum", "var"}
-)
 # Words that are no operators: keywords of calls, and classes that have a dtype.
 _OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 # Libraries whose arrays, images and frames have a shape.
@@ -64,9 +61,15 @@ def attribute_words() -> frozenset[str]:
     return _words("attributes") | _OF_ATTRIBUTES
 
 
-def _words(relevance: str) -> frozenset[str]:
-    words = column("relevance").items()
-    return frozenset(key.rpartition(".")[2] for key, word in words if word == relevance)
+@cache
+def _reductions() -> frozenset[str]:
+    """The words of the operators that reduce a dim."""
+    return _words("reduces", "flow") | _words("selects", "flow")
+
+
+def _words(cell: str, name: str = "relevance") -> frozenset[str]:
+    words = column(name).items()
+    return frozenset(key.rpartition(".")[2] for key, word in words if word == cell)
 
 
 @cache
@@ -213,7 +216,7 @@ def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
     elif isinstance(node, ast.keyword) and node.arg:
         words.add(node.arg)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _REDUCTIONS and _loses_a_dim(node):
+        if node.func.attr in _reductions() and _loses_a_dim(node):
             words.add(REDUCED)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         if node.value == "names" or ("[" in node.value and re.search(_QUOTED, node.value)):
