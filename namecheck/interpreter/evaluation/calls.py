@@ -432,7 +432,8 @@ class Calls:
             function.cls,
             call.args[0] if call.args else None,
         )
-        if interpreter.scope(function.node).generator:
+        is_told = self._following.told.is_told(function, call)
+        if interpreter.scope(function.node).generator and not is_told:
             bound = self._entered(function, environment, call, call.store)
             return (
                 Generator(environment, function, call.node)
@@ -455,7 +456,9 @@ class Calls:
             from namecheck.interpreter.evaluation import stubs  # few results are looked up
 
             return stubs.result(interpreter, function, result, call)
-        return interpreter.declarations.result(function, environment, bindings, result, call.store)
+        return interpreter.declarations.result(
+            function, environment, bindings, result, call.store, is_told=is_told
+        )
 
     def _entered(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store

@@ -189,38 +189,40 @@ class Declarations:
         bindings: Bindings | None,
         value: Value,
         store: Store,
+        *,
+        is_told: bool = False,
     ) -> Value:
-        """The declared result of a call, where the function's body leaves it unknown."""
+        """The declared result of a call, where the function's body leaves it unknown.
+
+        What the declaration alone tells (`is_told`) has no dtype: a wrong one is reported in the
+        function, and not once more for each use of its results.
+        """
         signature = self.of(environment).signature(function.node)
         if bindings is None or self.interpreter.scope(function.node).generator:
             return value
+        declared = of_dims_alone(signature.result) if is_told else signature.result
         bindings = replace(bindings, for_result=True)
         scope = environment.number
         located = self._located(getattr(function.node, "returns", None), environment)
         try:
-            meet(
-                signature.result,
-                self.values.checkable(value, store),
-                bindings,
-                "result",
-                returned=True,
-            )
+            checkable = self.values.checkable(value, store)
+            meet(declared, checkable, bindings, "result", returned=True)
         except Contradiction as contradiction:  # where the body contradicts
             mistyped = contradiction.code in ("NC301", "NC410")
-            declared = of_dims_alone(signature.result) if mistyped else signature.result
+            declared = of_dims_alone(declared) if mistyped else declared
             return self.values.create(declared, bindings, scope, located)
         value = self.values.outside(value, environment.number, store)
         if isinstance(value, Union) and declared_choices.takes_several(signature):
-            return self.values.create(signature.result, bindings, scope, located)
+            return self.values.create(declared, bindings, scope, located)
         if isinstance(value, Union):
 
             def check(choice: Value) -> None:
                 checkable = self.values.checkable(choice, store)
-                meet(signature.result, checkable, bindings, "result", returned=True)
+                meet(declared, checkable, bindings, "result", returned=True)
 
             value = declared_choices.fitting(value, check)
-        value = self.values.refine(signature.result, value, bindings, scope, located, store)
-        return declared_choices.result(value, signature.result)
+        value = self.values.refine(declared, value, bindings, scope, located, store)
+        return declared_choices.result(value, declared)
 
     def overloads(self, function: FunctionValue) -> Sequence[ast.FunctionDef]:
         """The overloads of a function that stand beside it."""
@@ -586,11 +588,9 @@ class Declarations:
     def _located(
         self, annotation: ast.expr | None, environment: Environment
     ) -> LocatedAnnotation | None:
-        return (
-            None
-            if annotation is None
-            else LocatedAnnotation(annotation, self.interpreter.context.source_of(environment))
-        )
+        if annotation is None:
+            return None
+        return LocatedAnnotation(annotation, self.interpreter.context.source_of(environment))
 
 
 def _scope(instance: Instance) -> int | None:

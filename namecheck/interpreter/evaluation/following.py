@@ -17,6 +17,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import circumstances
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.told_results import ToldResults
 
 # How many frames of one function the call stack may have.
 _RECURSION: Final = 8
@@ -31,6 +32,7 @@ class Following:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self.told = ToldResults(interpreter)
 
     def enters_body(self, function: FunctionValue, call: Call) -> bool:
         """Whether the body is run; if it is not, havoc is applied to the arguments instead."""
@@ -42,6 +44,7 @@ class Following:
         elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
             function
         )
+        elsewhere = elsewhere or self.told.is_told(function, call)
         if elsewhere or self.too_deep(function, call.frame) or not self._spend():
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)
@@ -55,6 +58,8 @@ class Following:
         syntax = self.interpreter.context.files.unfollowed(function.node)
         if call.args and (syntax.returns_argument or self._documents(function, call)):
             return call.args[0]
+        if self.told.is_told(function, call):
+            return self.told.of(function, call)
         return self.interpreter.fresh("result", TRANSPARENT if syntax.returns_decorator else None)
 
     def havoc_variables(self, function: FunctionValue, store: Store) -> None:

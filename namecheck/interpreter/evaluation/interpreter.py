@@ -380,3 +380,6 @@ class Interpreter(Protocol):
         self, function: FunctionValue, receivers: list[Value], store: Store, frame: Frame
     ) -> None:
         """Call a function with its receiver, if it has one, and unknown arguments."""
+
+    def value_of_type(self, annotation: ast.expr, store: Store, frame: Frame) -> Value:
+        """A value of the type in an annotation, of which no more is known."""

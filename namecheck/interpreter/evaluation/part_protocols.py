@@ -21,6 +21,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
+from namecheck.interpreter.evaluation.declared import Annotations
 from namecheck.interpreter.evaluation.frames import Call, Frame
 
 # Processes an item on a path: the paths on which the next item is requested.
@@ -139,8 +140,13 @@ class Declarations(Protocol):
         bindings: Bindings | None,
         value: Value,
         store: Store,
+        *,
+        is_told: bool = False,
     ) -> Value:
         """The declared result of a call, where the function's body leaves it unknown."""
+
+    def of(self, environment: Environment) -> Annotations:
+        """The annotations of the file that contains the code of a frame."""
 
     def fields(self, class_node: ast.ClassDef) -> Mapping[str, ast.expr]:
         """The annotated names in the body of a class."""

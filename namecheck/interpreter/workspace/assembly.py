@@ -193,3 +193,4 @@ class Assembly:
         entry_points = EntryPoints(self)
         self.call_from_elsewhere = entry_points.call
         self.call_as_stranger = entry_points.call_once
+        self.value_of_type = entry_points.values.of

@@ -8,49 +8,38 @@ import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from namecheck.core import parsing
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
-from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
-from namecheck.interpreter.domain import class_lookup, joins, meter
-from namecheck.interpreter.domain.addresses import ParameterTensor
+from namecheck.interpreter.domain import class_lookup, meter
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Item, Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
-    Alternative,
     BoundMethod,
     ClassValue,
     Const,
-    External,
     FunctionValue,
     Generator,
-    Held,
     Instance,
     Key,
-    ListValue,
     Opaque,
-    Repeated,
-    TensorValue,
     TupleValue,
     Value,
     Wrapped,
 )
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.workspace.typed_values import NUMBERS, TypedValues
 
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.later import Later
 
 # The least budget of one entry point, however much is spent already.
 _LEAST: Final = 500
-_NUMBERS: Final = ("int", "float", "str", "bool")
 _SUBCLASSES: Final = 3
-_LISTS: Final = frozenset({"list", "List"})
-_TUPLES: Final = frozenset({"tuple", "Tuple"})
 # A default of -1 stands for a size that every caller gives.
 _NEGATIVE_SIZE: Final = "NC209"
 
@@ -60,6 +49,7 @@ class EntryPoints:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self.values = TypedValues(interpreter, self._made)
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
         # How many classes of the file are indexed, and the classes that derive from each.
         self._indexed = 0
@@ -307,7 +297,7 @@ class EntryPoints:
                     continue
                 if self.interpreter.declarations.field(instance, name, store) is None:
                     word = annotation.id if isinstance(annotation, ast.Name) else ""
-                    kind = word if word in _NUMBERS else None
+                    kind = word if word in NUMBERS else None
                     store.set((instance.address, name), self.interpreter.fresh("field", kind))
 
     def _annotated(self, cls: Value) -> Mapping[str, ast.expr]:
@@ -322,7 +312,7 @@ class EntryPoints:
             key = (instance.address, name)
             if store.get(key) is None and name in annotations:
                 declared = self.interpreter.declarations.field(instance, name, store)
-                made = declared or self._of_type(annotations[name], store, frame)
+                made = declared or self.values.of(annotations[name], store, frame)
                 store.set(key, made)
 
     def _leave_open(self, instance: Instance, store: Store) -> None:
@@ -394,7 +384,7 @@ class EntryPoints:
         declared = self.interpreter.declarations.parameter(function, parameter.arg, instance, store)
         if declared is not None:
             return declared
-        made = self._of_type(parameter.annotation, store, frame)
+        made = self.values.of(parameter.annotation, store, frame)
         # Its name is that of a size, if it is used as one.
         provenance = Parameter(self.interpreter.new_address(), parameter.arg)
         if isinstance(made, Opaque) and made.link is None:
@@ -414,62 +404,6 @@ class EntryPoints:
         default = (defaults | dict(function.keyword_defaults)).get(parameter.arg)
         if isinstance(default, Const) and type(default.value) in (int, float):
             store.set(NumberTest(unknown.key), True)
-
-    def _of_type(self, annotation: ast.expr, store: Store, frame: Frame) -> Value:
-        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            try:
-                annotation = parsing.expression(annotation.value)
-            except SyntaxError:
-                return self.interpreter.fresh("parameter")
-        if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-            return self._of_union([annotation.left, annotation.right], store, frame)
-        if isinstance(annotation, ast.Subscript):
-            return self._of_generic(annotation, store, frame)
-        if isinstance(annotation, ast.Constant) and annotation.value is None:
-            return NONE
-        if not isinstance(annotation, (ast.Name, ast.Attribute)):
-            return self.interpreter.fresh("parameter")
-        kind = self.interpreter.evaluate(annotation, store, frame)
-        if isinstance(kind, External):
-            if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
-                address = ParameterTensor(self.interpreter.new_address())
-                return TensorValue(address, Held(Tensor()))
-            name = kind.path.removeprefix("builtins.")
-            if name in _NUMBERS:
-                return self.interpreter.fresh("parameter", name)
-        if isinstance(kind, ClassValue) and kind.style == "typeddict":
-            return self.interpreter.declarations.entries(kind, store)
-        if isinstance(kind, ClassValue) and kind.style == "namedtuple":
-            return self.interpreter.declarations.named_tuple(kind, store)
-        if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass", "foreign"):
-            return self._made(kind, store, frame)
-        return Opaque(Parameter(self.interpreter.new_address()))
-
-    def _of_union(self, members: list[ast.expr], store: Store, frame: Frame) -> Value:
-        """A value for ``X | None``; for a union of several types an unknown one."""
-        made = [self._of_type(option, store, frame) for option in members]
-        if NONE in made and not any(isinstance(value, Opaque) for value in made):
-            return joins.union(
-                [Alternative(value) for value in made], self.interpreter.context.ledger
-            )
-        return self.interpreter.fresh("parameter")
-
-    def _of_generic(self, generic: ast.Subscript, store: Store, frame: Frame) -> Value:
-        """A value for ``list[Sample]``, ``tuple[Sample, ...]`` or ``Optional[Sample]``."""
-        word = ast.unparse(generic.value).rpartition(".")[2]
-        parts = generic.slice.elts if isinstance(generic.slice, ast.Tuple) else []
-        if word == "Optional":
-            return self._of_union([generic.slice, ast.Constant(None)], store, frame)
-        several = len(parts) == 2 and ast.unparse(parts[1]) == "..."
-        if word in _TUPLES and parts and not several:
-            items = [self._of_type(part, store, frame) for part in parts]
-            return TupleValue(tuple(items))
-        if word in _LISTS or (word in _TUPLES and several):
-            each = self._of_type(parts[0] if several else generic.slice, store, frame)
-            if not isinstance(each, Opaque):
-                all_ = Repeated(each)
-                return ListValue(self.interpreter.new_address(), all_) if word in _LISTS else all_
-        return self.interpreter.fresh("parameter")
 
 
 def _items(unknown_items: Iterable[Value], tuple_key: Key) -> Iterator[Value]:
