@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.interpreter.domain.cells import AxisCell
 from namecheck.interpreter.domain.reachability import reachable
 from namecheck.interpreter.domain.recordings import OWN, Recording
 from namecheck.interpreter.domain.renaming import (
@@ -171,7 +172,10 @@ class CallSummaries:
             raise PathEnds
         call.store.restore(renaming.entries(effects.cells))
         for key, _ in effects.cells:
-            if type(key) is tuple and key[0] in summary.instances:
+            # Beside its attributes an instance has cells for its axes.
+            if not isinstance(key, tuple) or isinstance(key[1], AxisCell):
+                continue
+            if key[0] in summary.instances:
                 ledger.add_attribute(*renaming.renamed(key))
         for address, initial in effects.first:
             call.store.note_initial(renaming.renamed(address), renaming.renamed(initial))
