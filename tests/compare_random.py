@@ -114,7 +114,12 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
         for index in range(start, start + count):
             name = f"{seed}:{index}"
             grown = grown_program(random.Random(name), catalogue, kinds[index % len(kinds)])
-            yield compared_program(name, grown, recorded, inferences)
+            try:
+                one = compared_program(name, grown, recorded, inferences)
+            except Exception as error:
+                error.add_note(f"program {name}\n{grown.text}")
+                raise
+            yield one
 
 
 @dataclass(frozen=True)

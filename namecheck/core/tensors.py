@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 from namecheck.core import devices, dtypes, memory_order
-from namecheck.core.dataclasses import dataclass
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.devices import Device
 from namecheck.core.dims import OPEN, Dims, covers_dims, join_dims
 from namecheck.core.dtypes import DType
@@ -49,6 +49,10 @@ class Tensor:
     def names(self) -> tuple[Name, ...]:
         """The names of all known dims, in order."""
         return self.dims.names
+
+    def of_any_dims(self, likely: Dims | None = None) -> Tensor:
+        """The tensor with unknown dims, whose order in memory is unknown with them."""
+        return replace(self, dims=OPEN, memory=UNKNOWN, likely=likely)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.devices import META, may_be_meta
-from namecheck.core.dims import OPEN, Dims, join_dims, of_rank, with_occurrences
+from namecheck.core.dims import Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes, is_of_dtypes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
@@ -466,7 +466,7 @@ def _forgotten(out: Any) -> Any:
     """Tensors whose dims and memory order become unknown."""
     if isinstance(out, (tuple, list)):
         return tuple(map(_forgotten, out))
-    return replace(out, dims=OPEN, memory=UNKNOWN) if isinstance(out, Tensor) else out
+    return out.of_any_dims() if isinstance(out, Tensor) else out
 
 
 def _same_rank(left: Dims, right: Dims) -> bool:

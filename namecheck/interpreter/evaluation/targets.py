@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import OPEN
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -123,8 +122,7 @@ class Targets:
         another one here, a tuple on the path that is meant. So the dims of a row are likely.
         """
         tensor = joins.held(tensor_value, store).tensor
-        likely = replace(tensor, dims=OPEN, likely=tensor.likeliest)
-        return self.interpreter.torch.tensor(likely)
+        return self.interpreter.torch.tensor(tensor.of_any_dims(tensor.likeliest))
 
 
 def unpackable(interpreter: Interpreter, union: Union, store: Store) -> Union:

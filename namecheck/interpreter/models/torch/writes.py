@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import OPEN
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Located as Node
@@ -56,8 +55,8 @@ def forget_names(operator_call: OperatorCall) -> None:
     if not isinstance(target, TensorValue):
         return
     content = joins.held(target, operator_call.store)
-    unknown = OPEN
+    tensor = content.tensor.of_any_dims(content.tensor.likely)
     if row is None or row.inplace != "becomes":
-        unknown = content.tensor.dims.mapped(lambda dim: replace(dim, name=UNKNOWN))
-    tensor = replace(content.tensor, dims=unknown)
+        unnamed = content.tensor.dims.mapped(lambda dim: replace(dim, name=UNKNOWN))
+        tensor = replace(content.tensor, dims=unnamed)
     joins.write(target, operator_call.store, replace(content, tensor=tensor))
