@@ -15,7 +15,7 @@ from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.devices import META, may_be_meta
 from namecheck.core.dims import Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
-from namecheck.core.findings import is_of_attributes, is_of_dtypes
+from namecheck.core.findings import is_of_attributes, is_of_dtypes, is_of_sizes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor, join
@@ -63,11 +63,13 @@ def infer(
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     defaults: Defaults | None = STANDARD,
+    out_may_be_input: bool = False,
     **kwargs: Any,
 ) -> Inference:
     """Infer the result of a call of `operator`, from the table and its rule.
 
     `defaults` are the default dtype and device; with None no attribute is checked or inferred.
+    `out_may_be_input` is whether a tensor passed as ``out=`` may be one of the inputs itself.
 
     `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
     as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
@@ -76,14 +78,20 @@ def infer(
     rows = table() if rows is None else rows
     form, key = _form(operator)
     row, inplace = _find(key, rows)
+    out = kwargs.get("out") if out_may_be_input else None
+    resizes_input = out is not None and registry.traits_of(row.names).aligns != "broadcast"
     try:
         inference = _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
+        if resizes_input and not _keeps_shape(out, inference):
+            return _of_resized_input(out)
         if semantics is Semantics.NATIVE:
             _check_ranks((inference.result, *inference.after.values()))
         return inference
     except signatures.Unbound:
         return _of_unknown(row, inplace, args, kwargs)
     except Contradiction as contradiction:
+        if resizes_input and is_of_sizes(contradiction.code) and contradiction.code != _UNRESIZED:
+            return _of_resized_input(out)
         arguments = (*args, *kwargs.values())
         on_meta = partial(_may_be_meta, if_unknown=defaults is not None and defaults.meta)
         if _is_unchecked_on_meta(contradiction, row, inplace=inplace) and _has_tensor(
@@ -92,7 +100,15 @@ def infer(
             return _of_unknown(row, inplace, args, kwargs)
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes are checked first, those of the target included.
-            plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
+            plain = infer(
+                operator,
+                *args,
+                semantics=semantics,
+                rows=rows,
+                defaults=None,
+                out_may_be_input=out_may_be_input,
+                **kwargs,
+            )
             if plain.contradiction is not None:
                 return plain
             if is_of_dtypes(contradiction.code) and _has_tensor(arguments, _is_empty):
@@ -112,6 +128,31 @@ def _of_unknown(
         passed_as, mutated = receiver
         mutations[passed_as] = _forgotten(mutated)
     return Inference(UNKNOWN, mutations, fits=False)
+
+
+def _of_resized_input(out: Any) -> Inference:
+    """A call whose ``out=`` may be an input of another shape than the result.
+
+    Most operators resize it before they check or read the inputs, so that they see the input with
+    the shape of the result: they may refuse, accept or compute anything. An elementwise operator
+    refuses such an ``out=``.
+    """
+    return Inference(UNKNOWN, {"out": _forgotten(out)})
+
+
+def _keeps_shape(out: Any, inference: Inference) -> bool:
+    """Whether tensors passed as ``out=`` certainly have the shapes of the results, if any."""
+    return inference.contradiction is not None or _have_one_shape(out, inference.after.get("out"))
+
+
+def _have_one_shape(out: Any, after: Any) -> bool:
+    if isinstance(out, (tuple, list)) and isinstance(after, (tuple, list)):
+        return all(map(_have_one_shape, out, after))
+    return (
+        isinstance(out, Tensor)
+        and isinstance(after, Tensor)
+        and dim_map.same_shape(out.dims, after.dims) is Answer.YES
+    )
 
 
 def _is_unchecked_on_meta(contradiction: Contradiction, row: Operator, *, inplace: bool) -> bool:

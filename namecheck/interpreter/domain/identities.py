@@ -50,9 +50,13 @@ def _rank(part: object) -> tuple[object, ...]:
 
 def may_be_one(a: Mutable, b: Mutable) -> bool:
     """Whether two values may be one object; an object that the program makes has an int address."""
-    objects = [_objects(value) for value in (a, b)]
-    numbered = all(isinstance(address, int) for one in objects for address in one)
-    return not numbered or bool(objects[0] & objects[1])
+    every = _objects(a) | _objects(b)
+    return have_one_origin(a, b) or not all(isinstance(address, int) for address in every)
+
+
+def have_one_origin(a: Mutable, b: Mutable) -> bool:
+    """Whether two values are one object, or may be picks of one."""
+    return not _objects(a).isdisjoint(_objects(b))
 
 
 def _objects(mutable: Mutable) -> set[Address]:

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import torch
 
@@ -29,6 +29,7 @@ from namecheck.runtime.patching import (
     constructor_arguments,
     native_names,
     overriding_classes,
+    plan_keys,
     targets,
 )
 from namecheck.runtime.patching.argument_translation import (
@@ -44,8 +45,6 @@ __all__ = ["NAMING", "Plan", "Site"]
 
 # A site with more kinds of calls has data among its arguments; its memos are then cleared.
 MOST_PLANS: Final = 4096
-# Longer lists are taken for data, and their calls are not remembered.
-_LONGEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,10 +266,15 @@ class Site:
             return self._make(args, kwargs)
         values = (*args, *kwargs.values())
         try:
-            key = (_key(args), _key(kwargs), self._numbers(values))
+            key = (
+                plan_keys.of(args),
+                plan_keys.of(kwargs),
+                plan_keys.reuses_input(args, kwargs),
+                self._numbers(values),
+            )
             plan = self.plans.get(key)
             if plan is not None and plan.sized:
-                plan = self.plans.get((key, _sizes(values)))
+                plan = self.plans.get((key, plan_keys.sizes_of(values)))
         except TypeError:
             return self._make(args, kwargs)
         if plan is None:
@@ -284,7 +288,7 @@ class Site:
         if len(self.plans) >= MOST_PLANS:
             self.plans.clear()
         if plan.sized:
-            self.plans[key, _sizes(values)] = plan
+            self.plans[key, plan_keys.sizes_of(values)] = plan
         self.plans[key] = plan
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
@@ -319,7 +323,12 @@ class Site:
     def _infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool) -> Inference:
         values, named = self._abstract(args, kwargs, sized=sized)
         return operators.infer(
-            self.target.operator, *values, semantics=self.semantics, defaults=None, **named
+            self.target.operator,
+            *values,
+            semantics=self.semantics,
+            defaults=None,
+            out_may_be_input=plan_keys.reuses_input(args, kwargs),
+            **named,
         )
 
     def _abstract(
@@ -521,7 +530,7 @@ def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
     """
     return tuple(
         (list, *_without_lists(part))
-        if part.__class__ is list and len(part) <= _LONGEST
+        if part.__class__ is list and len(part) <= plan_keys.LONGEST_LIST
         else _without_lists(part)
         if part.__class__ is tuple
         else part
@@ -563,37 +572,3 @@ def _is_known(answer: Any) -> bool:
     if isinstance(answer, Tensor):
         return answer.dims.complete
     return isinstance(answer, (tuple, list)) and all(map(_is_known, answer))
-
-
-def _key(value: Any) -> Hashable:
-    """The part of an argument that a plan depends on; TypeError if there is no such key."""
-    if isinstance(value, torch.Tensor):
-        names = tensor_names.names_of(value)
-        return value.dim() if names is None else names, value.dtype
-    if isinstance(value, (list, tuple)):
-        if len(value) > _LONGEST:
-            raise TypeError("data")
-        return (type(value), *map(_key, value))
-    if isinstance(value, dict):
-        return type(value), tuple((key, _key(part)) for key, part in value.items())
-    if isinstance(value, slice):
-        return slice
-    if isinstance(value, (bool, int, str)) or value is None or value is ...:
-        return type(value), value
-    return cast(Hashable, type(value))
-
-
-def _sizes(values: Sequence[Any]) -> Hashable:
-    """The sizes of all tensors among the arguments, and the values of slices."""
-    collected: list[Hashable] = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            collected.append(tuple(value.shape))
-        elif isinstance(value, (list, tuple)):
-            collected.append(_sizes(value))
-        elif isinstance(value, slice):
-            collected.append(_sizes((value.start, value.stop, value.step)))
-        else:
-            hash(value)
-            collected.append(value)
-    return tuple(collected)

@@ -12,11 +12,12 @@ from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
-from namecheck.interpreter.domain import joins, values
+from namecheck.interpreter.domain import identities, joins, values
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
     ListValue,
+    Opaque,
     Operand,
     Repeated,
     TensorValue,
@@ -53,6 +54,20 @@ class OperatorCall(NamedTuple):
         """Where it is made: the run of a scope, and the node."""
         return self.frame.environment.number, self.node
 
+    @property
+    def out_may_be_input(self) -> bool:
+        """Whether a tensor passed as ``out=`` may be one of the inputs itself."""
+        if "out" not in self.keywords:
+            return False
+        outputs = _items(self.keywords["out"], self.store)
+        inputs = (*self.args, *(self.keywords[name] for name in self.keywords if name != "out"))
+        return any(
+            _is_output(item, out)
+            for value in inputs
+            for item in _items(value, self.store)
+            for out in outputs
+        )
+
     def argument(self, which: int | str) -> Value:
         """A positional argument by its index, or one by its keyword."""
         if isinstance(which, int):
@@ -70,6 +85,24 @@ class Inputs(NamedTuple):
     def every(self) -> tuple[Any, ...]:
         """All arguments, those by keyword last."""
         return *self.args, *self.keywords.values()
+
+
+def _items(value: Value, store: Store) -> Sequence[Value]:
+    """The items of a sequence, or the value alone."""
+    if isinstance(value, ListValue):
+        content = joins.items(value, store)
+        return (content.each,) if isinstance(content, Repeated) else content
+    return value.items if isinstance(value, TupleValue) else (value,)
+
+
+def _is_output(value: Value, out: Value) -> bool:
+    """Whether an input is the tensor passed as ``out=``, or may have been picked as it was.
+
+    As everywhere in an analysis, a value of which nothing is known counts as another object.
+    """
+    if isinstance(value, TensorValue) and isinstance(out, TensorValue):
+        return identities.have_one_origin(value, out)
+    return isinstance(value, Opaque) and value == out
 
 
 def has_failed(value: Value, store: Store) -> bool:

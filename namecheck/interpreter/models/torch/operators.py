@@ -175,14 +175,14 @@ class TorchOperators:
         # fit.
         interpreter.progress.unknowns += not is_informed or not sizes_fit(inputs)
         defaults = interpreter.torch_defaults.at(operator_call.store)
-        answer = certain = self._infer(operator_call.operator, lowered_inputs, defaults)
+        answer = certain = self._infer(operator_call, lowered_inputs, defaults)
         recorder = interpreter.context.recorder
         if recorder is not None:
             _record(recorder, operator_call, lowered_inputs, answer, is_informed=is_informed)
         if likely_inputs is not None and answer.contradiction is None:
             from namecheck.interpreter.models import likelihood
 
-            expected = self._infer(operator_call.operator, likely_inputs, defaults)
+            expected = self._infer(operator_call, likely_inputs, defaults)
             if expected.contradiction is None:
                 answer = likelihood.with_likely_answer(answer, expected)
                 lowered_inputs = likely_inputs
@@ -299,7 +299,7 @@ class TorchOperators:
         defaults: Defaults,
     ) -> bool:
         """Whether a call is refused on every path: as it is, and as it may be meant."""
-        operator, store, frame = operator_call.operator, operator_call.store, operator_call.frame
+        store, frame = operator_call.store, operator_call.frame
         if not self._is_refused_by_torch(operator_call, contradiction):
             return False
         if contradiction.code == "NC114":
@@ -308,14 +308,17 @@ class TorchOperators:
             filled = placeholders.filled(
                 lowered_inputs, operator_call.node, frame.environment.scope
             )
-            if filled is not None and self._infer(operator, filled, defaults).contradiction is None:
+            if (
+                filled is not None
+                and self._infer(operator_call, filled, defaults).contradiction is None
+            ):
                 return False
         supposed = equalities.supposed(store)
         if supposed is not None:
             from namecheck.interpreter.models import likelihood  # not where everything is known
 
             equal_inputs = likelihood.certain(self._lowered(operator_call, supposed))
-            if self._infer(operator, equal_inputs, defaults).contradiction is None:
+            if self._infer(operator_call, equal_inputs, defaults).contradiction is None:
                 return False
         if not self._is_observed:
             return True

@@ -7,7 +7,7 @@ from namecheck.core.dtypes import Defaults
 from namecheck.interpreter.domain.meter import INFERENCE
 from namecheck.interpreter.evaluation.context import Context
 from namecheck.interpreter.models.torch.conversion import steps
-from namecheck.interpreter.models.torch.operands import Inputs, frozen
+from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall, frozen
 
 
 class RuleApplications:
@@ -18,14 +18,16 @@ class RuleApplications:
         self._made: set[int] = set()
 
     def infer(
-        self, operator: str, lowered_inputs: Inputs, defaults: Defaults
+        self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
     ) -> operators.Inference:
-        """The cached result of `infer`: it depends on the abstract inputs alone.
+        """The cached result of `infer`, which depends on its arguments alone.
 
         A result that another file has cached costs as much: files are judged in any order.
         """
         lowered, lowered_keywords = lowered_inputs
-        key = (operator, defaults, *map(frozen, (lowered, tuple(lowered_keywords.items()))))
+        operator, reuses = operator_call.operator, operator_call.out_may_be_input
+        frozen_inputs = map(frozen, (lowered, tuple(lowered_keywords.items())))
+        key = (operator, defaults, reuses, *frozen_inputs)
         context = self._context
         context.ledger.meter.spend(steps(lowered))
         answer = context.inferences.get(key)
@@ -38,6 +40,7 @@ class RuleApplications:
                 semantics=context.semantics,
                 rows=context.rows,
                 defaults=defaults,
+                out_may_be_input=reuses,
                 **lowered_keywords,
             )
         self._made.add(id(answer))

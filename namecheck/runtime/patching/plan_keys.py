@@ -1,0 +1,62 @@
+"""What a plan depends on: the kinds of the arguments of a call, and the sizes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+import torch
+
+from namecheck.runtime.core import tensor_names
+
+# Longer lists are taken for data, and their calls are not remembered.
+LONGEST_LIST: Final = 32
+
+
+def of(value: Any) -> Hashable:
+    """The part of an argument that a plan depends on; TypeError if there is no such key."""
+    if isinstance(value, torch.Tensor):
+        names = tensor_names.names_of(value)
+        return value.dim() if names is None else names, value.dtype
+    if isinstance(value, (list, tuple)):
+        if len(value) > LONGEST_LIST:
+            raise TypeError("data")
+        return (type(value), *map(of, value))
+    if isinstance(value, dict):
+        return type(value), tuple((key, of(part)) for key, part in value.items())
+    if isinstance(value, slice):
+        return slice
+    if isinstance(value, (bool, int, str)) or value is None or value is ...:
+        return type(value), value
+    return cast(Hashable, type(value))
+
+
+def sizes_of(values: Sequence[Any]) -> Hashable:
+    """The sizes of all tensors among the arguments, and the values of slices."""
+    collected: list[Hashable] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            collected.append(tuple(value.shape))
+        elif isinstance(value, (list, tuple)):
+            collected.append(sizes_of(value))
+        elif isinstance(value, slice):
+            collected.append(sizes_of((value.start, value.stop, value.step)))
+        else:
+            hash(value)
+            collected.append(value)
+    return tuple(collected)
+
+
+def reuses_input(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a tensor passed as ``out=`` is one of the inputs itself."""
+    if "out" not in kwargs:
+        return False
+    inputs = (*args, *(kwargs[name] for name in kwargs if name != "out"))
+    outputs = set(map(id, _tensors(kwargs["out"])))
+    return any(id(tensor) in outputs for value in inputs for tensor in _tensors(value))
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in a sequence, or the value alone if it is one."""
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    return (each for each in values if isinstance(each, torch.Tensor))
