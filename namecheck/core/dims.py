@@ -427,15 +427,19 @@ def locate(dims: Dims, reference: int | str | Expression | Unknown | None) -> Po
 
 
 def locate_name(dims: Dims, name: str) -> Position:
-    """The position of the first dim called `name`."""
-    hidden = False  # whether another dim of an axis that the tensor has twice may be before
+    """The position of the first dim called `name`: the only one whose name is unknown, if need be.
+
+    A tensor without such a dim is refused.
+    """
+    hidden: list[int] = []  # where dims of an axis that the tensor has twice may be before
     for position, dim in dims.walk():
         if naming.word(dim.name) == name:
-            hidden |= position < 0
-            return ANYWHERE if hidden and _is_one_of_several(dim.name) else position
-        hidden |= dim.name is UNKNOWN
-    if any(dim.name is UNKNOWN for dim in dims.known):
-        return ANYWHERE
+            may_be_second = hidden or position < 0
+            return ANYWHERE if may_be_second and _is_one_of_several(dim.name) else position
+        if dim.name is UNKNOWN:
+            hidden.append(position)
+    if hidden:
+        return ANYWHERE if dims.open or len(hidden) > 1 else hidden[0]
     if dims.open:
         return MIDDLE
     raise Contradiction(
