@@ -246,6 +246,21 @@ def _() -> Any:
     return averaged.module.weight, averaged(matrix())
 
 
+@row("`nn.utils.parameters_to_vector`: the vector")
+def _() -> Any:
+    bias: Any = layer().bias
+    bias.names = ("H",)
+    unnamed = nn.Parameter(torch.ones(3))
+    return nn.utils.parameters_to_vector([bias, unnamed])
+
+
+@row("`nn.utils.vector_to_parameters`: the parameters")
+def _() -> Any:
+    own: Any = layer()
+    nn.utils.vector_to_parameters(nn.utils.parameters_to_vector(own.parameters()), own.parameters())
+    return own.weight
+
+
 @row("`nn.utils.rnn`: pack, pad")
 def _() -> Any:
     rows = [named("T", "C", sizes=(length, 3)) for length in (4, 2)]
