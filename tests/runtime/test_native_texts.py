@@ -73,6 +73,77 @@ def test_operators_without_a_rule_were_not_supported(kernel: str, call: Any) -> 
         call(matrix)
 
 
+VECTOR: Any = torch.ones(2)
+STORAGE: Any = torch.ones(3).untyped_storage()
+SPARSE: Final = torch.eye(3).to_sparse()
+PLACES: Final = torch.tensor([[0, 1], [1, 2]])
+ROWS: Any = torch.tensor([0, 1, 2])
+COLUMNS: Final = torch.tensor([0, 1])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "call"),
+    [
+        ("xlogy.Tensor", lambda x: torch.kl_div(x.rename(None), x)),
+        ("linalg_vector_norm", lambda x: torch.lobpcg(x @ x.rename(None).T, 1)),
+        ("set_", lambda x: x.set_()),
+        ("set_.source_Tensor", lambda x: torch.ones(2).set_(x)),
+        ("set_.source_Tensor", lambda x: x.set_(VECTOR)),
+        ("set_.source_Storage", lambda x: x.set_(STORAGE)),
+        ("set_.source_Storage_storage_offset", lambda x: x.set_(STORAGE, 0, (3,), (1,))),
+        ("set_.source_Storage_storage_offset", lambda x: x.set_(VECTOR, 0, (2,), (1,))),
+        ("_sparse_addmm", lambda x: torch.dsmm(SPARSE, x[:3])),
+        ("_sparse_addmm", lambda x: torch.spmm(SPARSE, x[:3])),
+        ("sspaddmm.out", lambda x: torch.smm(SPARSE, x[:3])),
+        ("sspaddmm.out", lambda x: SPARSE.smm(x[:3])),
+        ("sspaddmm.out", lambda x: torch.saddmm(SPARSE, SPARSE, x[:3])),
+        ("sspaddmm.out", lambda x: torch.sspaddmm(SPARSE, SPARSE, x[:3])),
+        ("sspaddmm.out", lambda x: SPARSE.sspaddmm(SPARSE, x[:3])),
+    ],
+)
+def test_the_arguments_select_the_kernel_that_was_not_supported(kernel: str, call: Any) -> None:
+    with runtime(semantics=Semantics.NATIVE):
+        matrix: Any = named("N", "C", sizes=(9, 3)) + 1
+        with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format(kernel)):
+            call(matrix)
+        call(matrix.rename(None))
+    with runtime():
+        call(matrix)
+
+
+@pytest.mark.usefixtures("native")
+def test_arguments_with_names_that_were_supported() -> None:
+    matrix: Any = named("N", "C", sizes=(9, 3)) + 1
+    torch.kl_div(matrix, matrix.rename(None))
+    torch.kl_div(matrix, matrix, log_target=True)
+    torch.dsmm(matrix.rename(None).T, matrix)
+    torch.lobpcg(torch.eye(9), 1, iK=named("N", "C", sizes=(9, 9)))
+    TORCH.ones(2).set_(named("N", sizes=(2,)), 0, (2,), (1,))
+    assert names(torch.cartesian_prod(named("N", sizes=(2,)))) == ("N",)
+    assert names(torch.combinations(named("N", sizes=(2,)), r=0)) == (None,)
+
+
+@pytest.mark.parametrize("sizes", [(), ((2, 2),)], ids=["sizes inferred", "sizes given"])
+@pytest.mark.usefixtures("native")
+def test_sparse_tensors_of_named_tensors_were_not_supported(sizes: Any) -> None:
+    parts: Any = named("N", sizes=(2,))
+    blocks: Any = named("N", "H", "W", sizes=(2, 1, 1))
+    kernel = "_sparse_coo_tensor_with_dims_and_tensors"
+    with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format(kernel)):
+        torch.sparse_coo_tensor(PLACES % 2, parts, *sizes)
+    kernel = "sparse_compressed_tensor.comp_plain_value" + ("_size" if sizes else "")
+    for make, values in (
+        (torch.sparse_csr_tensor, parts),
+        (torch.sparse_csc_tensor, parts),
+        (torch.sparse_bsr_tensor, blocks),
+        (torch.sparse_bsc_tensor, blocks),
+    ):
+        make(ROWS, COLUMNS, values.rename(None), *sizes)
+        for given in ((ROWS, COLUMNS, values), (ROWS.rename("R"), COLUMNS, values.rename(None))):
+            with pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format(kernel)):
+                make(*given, *sizes)
+
+
 @pytest.mark.parametrize(
     ("kernel", "call"),
     [

@@ -3,15 +3,16 @@
 torch 2.12 refuses names in its dispatcher, for every kernel that is not registered for them. All
 kernels that are registered have a row. An operator that torch composes of others is refused by one
 of these, and an operator with several overloads under the name of one: `_KERNELS` has those that
-refuse every named tensor.
+refuse every named tensor, `_CHOICES` those where the arguments of a call decide.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Set
 from types import BuiltinFunctionType, MethodDescriptorType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -21,6 +22,7 @@ from namecheck.runtime.core.patch_table import Patch
 
 _COMPOSITE: Final = "CompositeImplicitAutograd"
 _NORM: Final = "norm.ScalarOpt_dim"
+_SPARSE: Final = "sspaddmm.out"
 
 # The kernel that refuses, of operators without a row that have several or no kernels themselves.
 _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
@@ -28,11 +30,15 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
         "dequantize": "dequantize.self",
         "frobenius_norm": _NORM,
         "hinge_embedding_loss": "where.self",
+        "hsmm": "hspmm",
         "lu": "linalg_lu_factor_ex",
         "native_channel_shuffle": "native_channel_shuffle",
         "norm_except_dim": "view",
         "nuclear_norm": "permute",
         "pca_lowrank": "linalg_qr",
+        "saddmm": _SPARSE,
+        "smm": _SPARSE,
+        "sspaddmm": _SPARSE,
         "svd_lowrank": "linalg_qr",
         "triplet_margin_loss": _NORM,
     },
@@ -41,7 +47,9 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
         "dequantize": "dequantize.self",
         "is_set_to": "is_set_to",
         "lu": "linalg_lu_factor_ex",
+        "smm": _SPARSE,
         "sparse_dim": "sparse_dim",
+        "sspaddmm": _SPARSE,
     },
     torch.nn.functional: {
         "grouped_mm": "_grouped_mm",
@@ -49,6 +57,49 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
         "triplet_margin_with_distance_loss": _NORM,
     },
     torch.linalg: {"tensorinv": "view"},
+}
+
+Choice: TypeAlias = Callable[..., str]
+"""The kernel that refuses a call, chosen by its arguments; empty where none refuses it."""
+
+
+def _of_divergence(input: Any, target: Any = None, *_: Any, log_target: bool = False) -> str:
+    return "xlogy.Tensor" if _is_named(target) and not log_target else ""
+
+
+def _of_eigenpairs(A: Any, k: Any = None, B: Any = None, X: Any = None, *_: Any, **__: Any) -> str:
+    return "linalg_vector_norm" if _is_named((A, B, X)) else ""
+
+
+def _of_product(input: Any, mat2: Any = None, **_: Any) -> str:
+    is_sparse = any(getattr(each, "is_sparse", False) for each in (input, mat2))
+    return "_sparse_addmm" if is_sparse else ""
+
+
+def _of_source(tensor: Any, source: Any = None, *place: Any, **others: Any) -> str:
+    if source is None:
+        return "set_"
+    if place or others:
+        named = _is_named(tensor) or not isinstance(source, torch.Tensor)
+        return "set_.source_Storage_storage_offset" if named else ""
+    return f"set_.source_{'Tensor' if isinstance(source, torch.Tensor) else 'Storage'}"
+
+
+def _of_blocks(*parts: Any, size: Any = None, **_: Any) -> str:
+    sized = len(parts) > 3 or size is not None
+    return f"sparse_compressed_tensor.comp_plain_value{'_size' if sized else ''}"
+
+
+_CHOICES: Final[Mapping[Any, Mapping[str, Choice]]] = {
+    torch: {
+        "dsmm": _of_product,
+        "kl_div": _of_divergence,
+        "lobpcg": _of_eigenpairs,
+        "sparse_bsc_tensor": _of_blocks,
+        "sparse_bsr_tensor": _of_blocks,
+        "spmm": _of_product,
+    },
+    torch.Tensor: {"set_": _of_source},
 }
 
 
@@ -59,11 +110,16 @@ def patches(replaced: Set[tuple[Any, Any]]) -> Iterator[Patch]:
             original = getattr(owner, attribute)
             public = not attribute.startswith("_") and (id(owner), attribute) not in replaced
             if public and isinstance(original, kind) and _is_kernel(attribute):
-                yield Patch(owner, attribute, _refusing(original, attribute))
+                yield Patch(owner, attribute, _refusing(original, _always(attribute)))
     for owner, kernels in _KERNELS.items():
-        for attribute, kernel in kernels.items():
+        choices = {attribute: _always(kernel) for attribute, kernel in kernels.items()}
+        for attribute, choice in (choices | dict(_CHOICES.get(owner, {}))).items():
             if hasattr(owner, attribute):  # older torch has fewer
-                yield Patch(owner, attribute, _refusing(getattr(owner, attribute), kernel))
+                yield Patch(owner, attribute, _refusing(getattr(owner, attribute), choice))
+
+
+def _always(kernel: str) -> Choice:
+    return lambda *_, **__: kernel
 
 
 def _is_kernel(attribute: str) -> bool:
@@ -80,12 +136,16 @@ def _is_kernel(attribute: str) -> bool:
     return tensors and not has_kernel(f"aten::{attribute}", _COMPOSITE)
 
 
-def _refusing(original: Callable[..., Any], kernel: str) -> Callable[..., Any]:
+def _refusing(original: Callable[..., Any], choice: Choice) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def refuse_named(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
         if any(map(_is_named, values)) and not call_sites.inside_torch():
-            reporting.report(refusals.not_supported(kernel), values)
+            kernel = ""
+            with contextlib.suppress(TypeError):  # torch itself refuses what is no call of its own
+                kernel = choice(*args, **kwargs)
+            if kernel:
+                reporting.report(refusals.not_supported(kernel), values)
         return original(*args, **kwargs)
 
     return refuse_named
