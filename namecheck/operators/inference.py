@@ -529,6 +529,9 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
         dim_map.check_resize(out.dims, computed.dims)
     if row.out == "reshapes" and computed.dims.rank == 0:
         return computed
+    is_resized = dim_map.same_shape(out.dims, computed.dims) is Answer.NO
+    if is_resized and not dim_map.has_label(out.dims):
+        return computed  # an annotation was of the former dims
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
     if named and keeps:
         named_dims = dim_map.renamed_as(computed.dims, out.dims)
