@@ -146,6 +146,26 @@ def test_loops_that_never_come_to_rest_end() -> None:
 
 
 @pytest.mark.parametrize(
+    "write",
+    [
+        "item.done = True",
+        "item.data = item.data + 1",
+        "del item.first.last",
+        "if isinstance(item, torch.Tensor):\n                item += 1",
+    ],
+)
+def test_a_loop_that_writes_to_what_each_round_makes_comes_to_rest(write: str) -> None:
+    check(f"""
+    def f(items, x):
+        x = x.refine_names('N', 'C')
+        for item in items():
+            {write}
+            y = x.sum('C')
+        y.sum('C')  # BUG
+    """)
+
+
+@pytest.mark.parametrize(
     "guard",
     [
         "with pytest.raises(RuntimeError):\n        {}",

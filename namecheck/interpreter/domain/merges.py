@@ -8,12 +8,9 @@ from typing import Any, Final
 from namecheck.core import tensors
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import equalities
-from namecheck.interpreter.domain.addresses import LayerTensor, Submodules
 from namecheck.interpreter.domain.cells import (
     EQUAL_SIZES,
     Fact,
-    ModuleAttribute,
-    ModuleAttributeRun,
     Written,
 )
 from namecheck.interpreter.domain.joins import (
@@ -27,6 +24,7 @@ from namecheck.interpreter.domain.joins import (
 )
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
+from namecheck.interpreter.domain.recordings import newest
 from namecheck.interpreter.domain.store import Store, changed_keys
 from namecheck.interpreter.domain.values import (
     Address,
@@ -290,15 +288,7 @@ def _nothing_known(content: Any, fresh: Opaque) -> Any:
 
 def _is_newer(key: Hashable, store: Store) -> bool:
     """Whether a cell belongs to an object made after a store, which has no content for it."""
-    owner = key[0] if isinstance(key, tuple) else key
-    if isinstance(owner, (ModuleAttribute, ModuleAttributeRun)):
-        owner = owner.address
-    if isinstance(owner, Submodules):
-        owner = owner.module
-    elif isinstance(owner, LayerTensor):
-        owner = owner.layer
-    made = owner.born if isinstance(owner, Picked) else owner
-    later = store.ledger.made_after(made, store.born)
+    later = any(store.ledger.made_after(number, store.born) for number in newest(key))
     return later and store.get(key, _MISSING) is _MISSING
 
 
