@@ -235,7 +235,9 @@ def helper(x):
     {body}
 
 x = torch.zeros(2, names=("N",))
+done = 0
 for each in somewhere():
-    helper(x)  # once or twice to report findings, then in silence
+    helper(x)  # twice to report findings, then in silence
+    done = done + 1  # not at rest after two rounds
 """
     assert runs(source, "helper") == count

@@ -252,6 +252,11 @@ def _differs_in_names(key: Hashable, stores: Sequence[Store]) -> bool:
     return not is_alike and any(map(names_something, contents, stores))
 
 
+def covers(store: Store, other_store: Store, base: Store) -> bool:
+    """Whether a store holds all that another one may hold, but for path facts."""
+    return not unsettled(store, merged(base, [store, other_store]), base)
+
+
 def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hashable]:
     """The cells that a loop's body has widened, from the store before it and the one after."""
     return [

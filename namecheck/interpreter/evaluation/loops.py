@@ -228,8 +228,11 @@ class Loops:
             ends = self._once(any_loop.body, enter, current, broken, frame)
             if not ends:
                 break
-            current = merges.merged(store, ends)
+            before, current = current, merges.merged(store, ends)
             states.append(current)
+            # The states of all further rounds are among those that the body has been run on.
+            if before is not store and merges.covers(before, current, store):
+                break
         else:
             states.append(self._widen(any_loop.body, enter, store, states, broken, frame))
         exits: list[Store] = []
