@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
@@ -51,14 +51,17 @@ class _Writes:
 
 
 @dataclass(frozen=True, slots=True)
-class _ClassWrites:
-    """The attributes that the functions of a file write, by the name before the dot.
+class _FileWrites:
+    """What the functions of a file write outside themselves.
 
-    `filled` are the attributes of anything with containers that are changed.
+    `declared` are the variables that they declare global, `bound` the attributes that they bind, by
+    the name before the dot; `variables` and `attributes` have containers that are changed.
     """
 
-    bound: dict[str, frozenset[str]]
-    filled: frozenset[str]
+    declared: frozenset[str]
+    bound: Mapping[str, frozenset[str]]
+    variables: frozenset[str]
+    attributes: frozenset[str]
 
 
 # The words of annotations that tell no dims: what a method writes may be another value.
@@ -79,25 +82,19 @@ class Later:
 
     def forget_module(self, environment: Environment, tree: ast.Module, store: Store) -> None:
         """Forget what the functions of a file may have written to its variables."""
-        functions = _outermost_functions(tree)
-        writes = _writes(functions, _variable)
-        of_classes: _ClassWrites | None = None
-        declared = {
-            n for f in functions for g in nodes(f) if isinstance(g, ast.Global) for n in g.names
-        }
-        for name in sorted(declared):
+        writes = _file_writes(tree)
+        for name in sorted(writes.declared):
             if store.get((environment.number, name)) is not None:
                 store.set((environment.number, name), self.interpreter.fresh("rebound"))
         for name in sorted(self.interpreter.scope(tree).local):
             value: Value | None = store.get((environment.number, name))
             if value is None:
                 continue
-            self._fill(value, name in writes.filled, store)
+            self._fill(value, name in writes.variables, store)
             if isinstance(value, Instance):
                 self.forget_instance(value, store)
             elif isinstance(value, ClassValue) and value.node is not None:
-                of_classes = of_classes or _class_writes(functions)
-                self._class(value, value.node, of_classes, store)
+                self._class(value, value.node, writes, store)
 
     def forget_instance(self, instance: Instance, store: Store) -> None:
         """Forget what its methods may have written to an instance."""
@@ -141,7 +138,7 @@ class Later:
                 for node in class_node.body
                 if isinstance(node, FUNCTIONS) and getattr(node, "name", "") not in _MAKERS
             ]
-            writes = self._by_methods[class_node] = _writes(methods, _attribute)
+            writes = self._by_methods[class_node] = _writes(methods)
             declared = {
                 node.target.attr
                 for node in nodes(class_node)
@@ -155,10 +152,10 @@ class Later:
         return writes
 
     def _class(
-        self, cls: ClassValue, class_node: ast.ClassDef, class_writes: _ClassWrites, store: Store
+        self, cls: ClassValue, class_node: ast.ClassDef, file_writes: _FileWrites, store: Store
     ) -> None:
         """Forget the attributes of a class that functions write: ``Tape.current = …``."""
-        bound = class_writes.bound
+        bound = file_writes.bound
         class_attributes = bound.get(cls.name, _NOTHING) | bound.get("cls", _NOTHING)
         for name in sorted(self.interpreter.scope(class_node).local):
             value: Value | None = store.get((cls.address, name))
@@ -167,7 +164,7 @@ class Later:
             if name in class_attributes:
                 store.set((cls.address, name), self.interpreter.fresh("written"))
             else:
-                self._fill(value, name in class_writes.filled, store)
+                self._fill(value, name in file_writes.attributes, store)
 
     def _fill(self, value: Value, is_changed: bool, store: Store) -> None:
         """Forget the content of a container that is changed, or is there to be filled."""
@@ -197,14 +194,6 @@ def _classes(cls: ClassValue) -> Iterator[ClassValue]:
             yield base
 
 
-def _variable(node: ast.AST) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _attribute(node: ast.AST) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else None
-
-
 def _outermost_functions(tree: ast.Module) -> list[ast.AST]:
     """The functions of a file that are in no other function."""
     functions: list[ast.AST] = []
@@ -217,46 +206,56 @@ def _outermost_functions(tree: ast.Module) -> list[ast.AST]:
     return functions
 
 
-def _class_writes(functions: Sequence[ast.AST]) -> _ClassWrites:
-    names_of: dict[str, set[str]] = {}
-    for function in functions:
-        for node in nodes(function):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.ctx, ast.Store)
-                and isinstance(node.value, ast.Name)
-            ):
-                names_of.setdefault(node.value.id, set()).add(node.attr)
-    return _ClassWrites(
-        {receiver: frozenset(names) for receiver, names in names_of.items()},
-        _writes(functions, _attribute).filled,
+def _file_writes(tree: ast.Module) -> _FileWrites:
+    """The writes of the functions of a file, found in one walk."""
+    declared, variables, attributes = set[str](), set[str](), set[str]()
+    bound: dict[str, set[str]] = {}
+    for node in nodes(*_outermost_functions(tree)):
+        if isinstance(node, ast.Global):
+            declared.update(node.names)
+            continue
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+        ):
+            bound.setdefault(node.value.id, set()).add(node.attr)
+        container = changed_container(node)
+        if isinstance(container, ast.Name):
+            variables.add(container.id)
+        elif isinstance(container, ast.Attribute):
+            attributes.add(container.attr)
+    return _FileWrites(
+        frozenset(declared),
+        {receiver: frozenset(names) for receiver, names in bound.items()},
+        frozenset(variables),
+        frozenset(attributes),
     )
 
 
-def _writes(functions: Iterable[ast.AST], name_of: Callable[[ast.AST], str | None]) -> _Writes:
-    """The writes of functions to the variables or attributes that `name_of` names."""
+def _writes(functions: Iterable[ast.AST]) -> _Writes:
+    """The writes of functions to attributes."""
     bound, added, filled = set[str](), set[str](), set[str]()
     for function in functions:
         inner = nodes(function)
-        own = set(map(id, _updated(inner, name_of)))
+        own = set(map(id, _updated(inner)))
         for node in inner:
-            name = name_of(node)
-            if name is not None and isinstance(getattr(node, "ctx", None), ast.Store):
-                (added if id(node) in own else bound).add(name)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                (added if id(node) in own else bound).add(node.attr)
             container = changed_container(node)
-            name = None if container is None else name_of(container)
-            if name is not None:
-                filled.add(name)
+            if isinstance(container, ast.Attribute):
+                filled.add(container.attr)
     return _Writes(frozenset(bound), frozenset(added), frozenset(filled))
 
 
-def _updated(
-    inner_nodes: Iterable[ast.AST], name_of: Callable[[ast.AST], str | None]
-) -> Iterator[ast.AST]:
-    """The targets that are computed from their own values: ``x += 1``, ``x = 0.9 * x + y``."""
+def _updated(inner_nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The targets that are computed from their own values: ``x.y += 1``, ``x.y = x.y * 2``."""
     for node in inner_nodes:
         if isinstance(node, ast.AugAssign):
             yield node.target
         elif isinstance(node, ast.Assign):
-            read = {name_of(part) for part in nodes(node.value)} - {None}
-            yield from (target for target in node.targets if name_of(target) in read)
+            targets = [each for each in node.targets if isinstance(each, ast.Attribute)]
+            if targets:
+                inner = nodes(node.value)
+                read = {part.attr for part in inner if isinstance(part, ast.Attribute)}
+                yield from (target for target in targets if target.attr in read)
