@@ -17,8 +17,9 @@ from namecheck.core import tensors as values
 from namecheck.core.dims import SCALAR, Dim, Dims, axis, with_occurrences
 from namecheck.core.dtypes import DType
 from namecheck.core.names import UNKNOWN, Axis, Name
+from namecheck.core.parameters import REQUIRED
 from namecheck.core.tensors import Constant, Many, Tensor
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.effects.words import Parameter, Signature
 from namecheck.operators import Operator, signatures
 from namecheck.rules import registry
 

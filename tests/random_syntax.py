@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from namecheck.effects.words import REQUIRED, Signature
+from namecheck.core.parameters import REQUIRED
+from namecheck.effects.words import Signature
 from namecheck.operators import table
 
 _VARIABLES: Final = ("A", "x", "y", "z", "n", "f", "C", "self", "items", "words")

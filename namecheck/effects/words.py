@@ -31,7 +31,6 @@ defines the meaning of its words; `namecheck.operators.signatures` has that of a
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Collection, Iterable
 from functools import cache
@@ -39,6 +38,7 @@ from typing import Any, Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import cpp, spoken
+from namecheck.core.parameters import REQUIRED
 
 
 class WordError(ValueError):
@@ -185,10 +185,6 @@ class Subject:
         others = (self.other,) if self.other else ()
         tested = sorted(self.condition.parameters) if self.condition else ()
         return (*self.parameters, *others, *tested)
-
-
-REQUIRED: Final = inspect.Parameter.empty
-"""The default of a parameter that has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from namecheck.core.dims import Dims, join_dims, of_rank, with_occurrences
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes, is_of_dtypes, is_of_sizes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.parameters import REQUIRED
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor, join
 from namecheck.effects import attributes, dtype
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.effects.words import Parameter, Signature
 from namecheck.operators import signatures
 from namecheck.operators.row import Operator
 from namecheck.operators.shipped import fault

@@ -16,7 +16,6 @@ one can pass an integer dimension index to an operator, one can also pass a dime
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -24,9 +23,10 @@ from typing import Any, Final
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import Chosen
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, nameless, read_name
+from namecheck.core.parameters import REQUIRED, declared
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, Many, Tensor
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.effects.words import Parameter, Signature
 
 
 @cache
@@ -34,22 +34,22 @@ def of(rule: Callable[..., Any]) -> Signature:
     """The signature of a rule, of any kind."""
     return tuple(
         Parameter(
-            p.name,
-            _kinds_of(p.annotation),
-            p.default,
-            p.kind is inspect.Parameter.KEYWORD_ONLY,
-            p.kind is inspect.Parameter.VAR_POSITIONAL,
+            each.name,
+            _kinds_of(each.annotation),
+            each.default,
+            each.is_keyword,
+            each.is_variadic,
         )
-        for p in inspect.signature(rule).parameters.values()
+        for each in declared(rule)
     )
 
 
-def _kinds_of(annotation: Any) -> frozenset[str]:
+def _kinds_of(annotation: str) -> frozenset[str]:
     """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything.
 
     An unknown value may be a tensor where the annotation has one of `_TENSORS`.
     """
-    types = str(annotation).split(" | ")
+    types = annotation.split(" | ")
     if _TENSORS.isdisjoint(types):
         return frozenset()
     return frozenset({"tensor"} if types == ["Tensor"] else {"tensor", "any"})

@@ -7,7 +7,6 @@ registration. A section is imported when one of its rules is asked for: most pro
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -19,6 +18,7 @@ from namecheck.core.dims import Dims
 from namecheck.core.discovery import modules_in
 from namecheck.core.faults import TableError
 from namecheck.core.names import UNKNOWN
+from namecheck.core.parameters import declared, unwrapped
 from namecheck.core.sizes import Expression
 
 Rule: TypeAlias = Callable[..., Any]
@@ -120,7 +120,7 @@ def _enter(function: _R, traits: Traits) -> _R:
 
 
 def _place(rule_function: Rule) -> str:
-    code = inspect.unwrap(rule_function).__code__
+    code = unwrapped(rule_function).__code__
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
@@ -200,5 +200,4 @@ def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:
 @cache
 def _parameters(rule: Rule) -> Mapping[str, bool]:
     """The parameters of a rule, and whether each takes an int or what is unknown, nothing else."""
-    parameters = inspect.signature(rule).parameters
-    return {name: each.annotation == "int | Unknown" for name, each in parameters.items()}
+    return {each.name: each.annotation == "int | Unknown" for each in declared(rule)}

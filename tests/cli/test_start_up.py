@@ -34,15 +34,16 @@ def centre(images: Annotated[Tensor, "batch channel"]) -> Annotated[Tensor, "bat
     return images - images.mean(1, keepdim=True)
 """
 
-# Needed by other runs: several processes, faults, near words, help, `dataclasses` with `inspect`.
+# Needed by other runs: several processes, faults, near words, help; rules of losses.
 NEVER: Final = {
     *("concurrent.futures", "multiprocessing", "logging", "traceback", "difflib", "shutil"),
-    *("dataclasses", "subprocess", "socket", "fractions", "decimal", "torch", "libcst", "mypy"),
+    *("dataclasses", "inspect", "subprocess", "socket", "fractions", "decimal"),
+    *("torch", "libcst", "mypy"),
 }
 # Modules that read and write the cache.
 OF_THE_CACHE: Final = {"sqlite3", "json", "hashlib"}
 # Modules of the analysis.
-OF_ANALYSIS: Final = {"inspect", "tomllib", "namecheck.interpreter", "namecheck.operators"}
+OF_ANALYSIS: Final = {"tomllib", "namecheck.interpreter", "namecheck.operators"}
 
 
 def loaded(*arguments: str, cwd: Path) -> list[str]:

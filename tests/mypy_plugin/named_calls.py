@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.core.parameters import REQUIRED
+from namecheck.effects.words import Parameter, Signature
 from namecheck.operators import Operator, table
 
 _NAMES: Final = frozenset({"name", "names"})

@@ -18,8 +18,9 @@ import torch
 from namecheck.core import memory_order
 from namecheck.core.dims import Dims
 from namecheck.core.memory_order import Memory
+from namecheck.core.parameters import REQUIRED
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.effects.words import Parameter, Signature
 from namecheck.operators import Inference, Operator, infer, table
 
 DTYPES: Final = (

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
+from namecheck.core.parameters import REQUIRED
 from namecheck.core.syntax import parse
-from namecheck.effects.words import REQUIRED
 from namecheck.interpreter.domain.joins import held
 from namecheck.interpreter.domain.values import NONE, TensorValue
 from namecheck.interpreter.workspace.analysis import run

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.core.parameters import REQUIRED
+from namecheck.effects.words import Parameter, Signature
 from namecheck.operators import Operator, table
 from namecheck_mypy.vocabulary import lines
 

@@ -33,7 +33,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.core.parameters import REQUIRED
+from namecheck.effects.words import Parameter, Signature
 from namecheck_mypy.vocabulary import OWNERS, name_types
 from namecheck_mypy.vocabulary.rows import NamedParameters
 

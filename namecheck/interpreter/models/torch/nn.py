@@ -8,10 +8,11 @@ from typing import Any, Final
 from namecheck.core.dims import Dim, Dims, new_dim
 from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
+from namecheck.core.parameters import REQUIRED
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.effects import conditions
-from namecheck.effects.words import REQUIRED, read_sizes
+from namecheck.effects.words import read_sizes
 from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.addresses import LayerTensor
 from namecheck.interpreter.domain.cells import TRAINING_MODE
