@@ -21,10 +21,10 @@ _VARIADIC: Final = 4
 
 
 class Declared(NamedTuple):
-    """One parameter; its annotation is a text, empty where there is none."""
+    """One parameter; `type_text` is its annotation, empty where it has none."""
 
     name: str
-    annotation: str
+    type_text: str
     default: Any
     is_keyword: bool = False
     is_variadic: bool = False
@@ -63,13 +63,13 @@ def unwrapped(python_function: Callable[..., Any]) -> Any:
     return python_function
 
 
-def _of_signature(parameter: Any) -> Declared:
+def _of_signature(signed: Any) -> Declared:
     """A parameter of a signature that a decorator has set, which is one of `inspect`."""
-    kind = parameter.kind.name
+    kind = signed.kind.name
     return Declared(
-        parameter.name,
-        "" if parameter.annotation is parameter.empty else str(parameter.annotation),
-        REQUIRED if parameter.default is parameter.empty else parameter.default,
+        signed.name,
+        "" if signed.annotation is signed.empty else str(signed.annotation),
+        REQUIRED if signed.default is signed.empty else signed.default,
         kind == "KEYWORD_ONLY",
         kind == "VAR_POSITIONAL",
     )

@@ -35,7 +35,7 @@ def of(rule: Callable[..., Any]) -> Signature:
     return tuple(
         Parameter(
             each.name,
-            _kinds_of(each.annotation),
+            _kinds_of(each.type_text),
             each.default,
             each.is_keyword,
             each.is_variadic,
@@ -44,12 +44,12 @@ def of(rule: Callable[..., Any]) -> Signature:
     )
 
 
-def _kinds_of(annotation: str) -> frozenset[str]:
+def _kinds_of(type_text: str) -> frozenset[str]:
     """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything.
 
     An unknown value may be a tensor where the annotation has one of `_TENSORS`.
     """
-    types = annotation.split(" | ")
+    types = type_text.split(" | ")
     if _TENSORS.isdisjoint(types):
         return frozenset()
     return frozenset({"tensor"} if types == ["Tensor"] else {"tensor", "any"})

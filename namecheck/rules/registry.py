@@ -200,4 +200,4 @@ def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:
 @cache
 def _parameters(rule: Rule) -> Mapping[str, bool]:
     """The parameters of a rule, and whether each takes an int or what is unknown, nothing else."""
-    return {each.name: each.annotation == "int | Unknown" for each in declared(rule)}
+    return {each.name: each.type_text == "int | Unknown" for each in declared(rule)}

@@ -40,9 +40,9 @@ FUNCTIONS = {function.__name__: function for function in (plain, only_words, not
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_they_are_those_of_inspect(name: str) -> None:
-    function: Callable[..., Any] = FUNCTIONS[name]
-    told = inspect.signature(function).parameters.values()
-    assert declared(function) == tuple(
+    examined: Callable[..., Any] = FUNCTIONS[name]
+    told = inspect.signature(examined).parameters.values()
+    assert declared(examined) == tuple(
         Declared(
             each.name,
             "" if each.annotation is each.empty else str(each.annotation),

@@ -209,7 +209,7 @@ def _outermost_functions(tree: ast.Module) -> list[ast.AST]:
 def _file_writes(tree: ast.Module) -> _FileWrites:
     """The writes of the functions of a file, found in one walk."""
     declared, variables, attributes = set[str](), set[str](), set[str]()
-    bound: dict[str, set[str]] = {}
+    attributes_of: dict[str, set[str]] = {}
     for node in nodes(*_outermost_functions(tree)):
         if isinstance(node, ast.Global):
             declared.update(node.names)
@@ -219,7 +219,7 @@ def _file_writes(tree: ast.Module) -> _FileWrites:
             and isinstance(node.ctx, ast.Store)
             and isinstance(node.value, ast.Name)
         ):
-            bound.setdefault(node.value.id, set()).add(node.attr)
+            attributes_of.setdefault(node.value.id, set()).add(node.attr)
         container = changed_container(node)
         if isinstance(container, ast.Name):
             variables.add(container.id)
@@ -227,7 +227,7 @@ def _file_writes(tree: ast.Module) -> _FileWrites:
             attributes.add(container.attr)
     return _FileWrites(
         frozenset(declared),
-        {receiver: frozenset(names) for receiver, names in bound.items()},
+        {receiver: frozenset(names) for receiver, names in attributes_of.items()},
         frozenset(variables),
         frozenset(attributes),
     )
