@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.dims import Dims
@@ -18,11 +18,13 @@ from namecheck.interpreter.domain.reachability import Stretch
 from namecheck.interpreter.domain.renaming import Numbering
 from namecheck.interpreter.domain.scopes import Function, ScopeInfo
 from namecheck.interpreter.domain.store import Ledger
-from namecheck.interpreter.domain.unfollowed import Unfollowed
 from namecheck.interpreter.domain.values import ClassValue, Environment, FunctionValue
 from namecheck.interpreter.evaluation.circumstances import Circumstances
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.operators import Inference, Operator
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.domain.unfollowed import Unfollowed
 
 # How deep calls are followed: from the top level of the program, from entry points, and from those
 # of a file that declares no dims, to functions that are not short. What such a function reads of

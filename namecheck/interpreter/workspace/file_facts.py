@@ -11,11 +11,11 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.domain.scopes import Function
-from namecheck.interpreter.domain.unfollowed import Unfollowed, unfollowed
-from namecheck.interpreter.workspace import relevance
 
+# What reads the trees of functions is imported where it is used: few small files need it.
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.documenting import Documenting
+    from namecheck.interpreter.domain.unfollowed import Unfollowed
 
 # In a file of at most so many lines all functions are run: selecting some would take longer.
 _SMALL: Final = 200
@@ -67,6 +67,8 @@ class FileFacts:
             return True
         relevant = self._relevant.get(source.tree)
         if relevant is None:
+            from namecheck.interpreter.workspace import relevance
+
             words = self._imported_words(source)
             is_observed = self._evidence is Evidence.OBSERVED
             if is_observed:
@@ -81,12 +83,16 @@ class FileFacts:
 
     def mentions_attributes(self, node: ast.AST) -> bool:
         """Whether a definition mentions dtypes, devices or layouts of tensors."""
+        from namecheck.interpreter.workspace import relevance
+
         return relevance.mentions_attributes(node, self._mentions)
 
     def renames_in_place(self, source: Source) -> bool:
         """Whether a file renames tensors or permutes their names in place."""
         renames = self._renames.get(source.tree)
         if renames is None:
+            from namecheck.interpreter.workspace import relevance
+
             renames = self._renames[source.tree] = relevance.renames_in_place(source)
         return renames
 
@@ -94,6 +100,8 @@ class FileFacts:
         """What is known of a call of a function whose body is not run."""
         known = self._unfollowed.get(function_node)
         if known is None:
+            from namecheck.interpreter.domain.unfollowed import unfollowed
+
             known = self._unfollowed[function_node] = unfollowed(function_node)
         return known
 
@@ -101,7 +109,7 @@ class FileFacts:
         """Whether a function returns its first argument, and does no more than document it."""
         documenting = self._documenting.get(source.tree)
         if documenting is None:
-            from namecheck.interpreter.domain.documenting import Documenting  # for decorators
+            from namecheck.interpreter.domain.documenting import Documenting
 
             documenting = self._documenting[source.tree] = Documenting(source.tree)
         return documenting.documents(function_node)
@@ -116,5 +124,7 @@ class FileFacts:
         """Whether a file imports a library whose arrays have a shape."""
         arrays = self._arrays.get(source.tree)
         if arrays is None:
+            from namecheck.interpreter.workspace import relevance
+
             arrays = self._arrays[source.tree] = relevance.has_arrays(source)
         return arrays
