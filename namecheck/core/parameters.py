@@ -7,7 +7,9 @@ that a program needs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from namecheck.core.dataclasses import dataclass
 
 
 class Required:
@@ -20,7 +22,8 @@ REQUIRED: Final[Any] = Required
 _VARIADIC: Final = 4
 
 
-class Declared(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Declared:
     """One parameter; `type_text` is its annotation, empty where it has none."""
 
     name: str
