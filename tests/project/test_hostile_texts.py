@@ -116,7 +116,7 @@ def test_a_search_costs_no_more_than_the_length_of_its_text(
         reader(f"{start}{repeated * (length // len(repeated))}{end}".encode())
 
 
-def test_sizes_are_found_where_they_are_unpacked() -> None:
+def test_sizes_are_found_where_they_are_read() -> None:
     for line in (
         "b, c = x.shape",
         "(b, c) = x.size()",
@@ -124,6 +124,8 @@ def test_sizes_are_found_where_they_are_unpacked() -> None:
         "b, = y[0].shape",
         "b, *_, d = x.shape",
         "b, n, _, h = *x.shape, self.heads",
+        "y = x.view(x.size(0), -1)",
+        "if x.shape[-3] != 3 or x.shape == y.shape:",
     ):
         assert syntax.unpacks_sizes(f"import torch\n{line}\n".encode()), line
     assert syntax.unpacks_sizes(b"import torch, einops\ny = rearrange(x, 'a b -> b a')\n")
