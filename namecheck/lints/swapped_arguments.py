@@ -127,7 +127,11 @@ class Lint(Listener):
             return
         parameter_words = _parameters(function)[bound:]
         exchanged = None if function is entered.around else _crossed(call_node, parameter_words)
-        if exchanged is None or _is_meant(call_node, exchanged, function.name, entered.around):
+        if exchanged is None:
+            self._doubts.excuse(call_node)
+            return
+        unlike = _are_unlike(function, [bound + at for at in exchanged])
+        if _is_meant(call_node, exchanged, function.name, entered.around, unlike=unlike):
             self._doubts.excuse(call_node)
             return
         values = [entered.args[bound + at] for at in exchanged]
@@ -259,10 +263,28 @@ def _unnumbered(word: str) -> str:
     return re.sub(r"\d", "", word)
 
 
-def _is_meant(
-    call_node: ast.Call, exchanged: tuple[int, int], own_name: str, around: ast.AST
+def _are_unlike(
+    definition: ast.FunctionDef | ast.AsyncFunctionDef, positions: Sequence[int]
 ) -> bool:
-    """Whether the code around a call says that its arguments are exchanged on purpose."""
+    """Whether two parameters are annotated as of two types, such as a word and a flag."""
+    every = [*definition.args.posonlyargs, *definition.args.args]
+    annotations = [every[at].annotation for at in positions]
+    texts = {ast.dump(each) for each in annotations if each is not None}
+    return len(texts) == len(annotations)
+
+
+def _is_meant(
+    call_node: ast.Call,
+    exchanged: tuple[int, int],
+    own_name: str,
+    around: ast.AST,
+    *,
+    unlike: bool = False,
+) -> bool:
+    """Whether the code around a call says that its arguments are exchanged on purpose.
+
+    Arguments of two types are `unlike`: passing them in the other order as well is no purpose.
+    """
     names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
     if "__init__" in names or _is_passed_twice(call_node, exchanged):
         return True
@@ -275,7 +297,8 @@ def _is_meant(
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
     calls, assignments = _written(around)
-    return any(_is_converse(each, call_node, exchanged) for each in calls) or any(
+    converse = not unlike and any(_is_converse(each, call_node, exchanged) for each in calls)
+    return converse or any(
         _exchanges(each, words) or _keeps_order(each, call_node, words) for each in assignments
     )
 
@@ -326,17 +349,18 @@ def _is_passed_twice(call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
 def _is_converse(one_call: ast.Call, call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
     """Whether a call with as many arguments has two of them in the other order.
 
-    It may be of another function: of the layer for the other direction.
+    It may be of another function: of the layer for the other direction. A tuple of the two is one
+    argument, and has no order that a function gives it.
     """
     if len(one_call.args) + len(one_call.keywords) != len(call_node.args) + len(call_node.keywords):
         return False
     first, second = (_variable(call_node.args[at]) for at in exchanged)
     passed = [*one_call.args, *(each.value for each in one_call.keywords)]
     words = [
-        [_variable(node) for node in nodes(each) if isinstance(node, _VARIABLES)] for each in passed
+        {_variable(node) for node in nodes(each) if isinstance(node, _VARIABLES)} for each in passed
     ]
-    order = [word for each in words for word in dict.fromkeys(each) if word in (first, second)]
-    return order[:2] == [second, first]
+    order = [each & {first, second} for each in words if not each.isdisjoint((first, second))]
+    return order[:2] == [{second}, {first}]
 
 
 def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
