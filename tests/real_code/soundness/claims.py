@@ -6,9 +6,11 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from namecheck.core import names as naming
 from namecheck.core import syntax
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.evidence import Evidence
+from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.evaluation.observations import Observation, Recorder
@@ -49,7 +51,13 @@ def verdict(observation: Observation | None, shapes: Iterable[Shape]) -> Verdict
         return Verdict.UNKNOWN
     if not all(any(fits(tensor.dims, shape) for tensor in tensors) for shape in shapes):
         return Verdict.INCORRECT
-    return Verdict.KNOWN if all(tensor.dims.complete for tensor in tensors) else Verdict.PARTLY
+    return Verdict.KNOWN if all(_is_known(tensor.dims) for tensor in tensors) else Verdict.PARTLY
+
+
+def _is_known(dims: Dims) -> bool:
+    """Whether the rank is known, and a name or a size of each dim."""
+    known = (dim.size is not UNKNOWN or naming.word(dim.name) is not None for dim in dims.known)
+    return not dims.open and all(known)
 
 
 def fits(dims: Dims, shape: Shape) -> bool:
