@@ -7,6 +7,10 @@ belongs to the dim of the operand with that word. Along the other dim it raises 
 have the same size. The lint reports nothing where a name has both words, or none, or where one
 vector is aligned with both dims of the same scores.
 
+The values belong to the keys, too. Where the keys are the rows of the scores (``k @ q.mT``), the
+softmax is over the last dim, that of the queries, and the product with `v`, `value` or `values`
+sums that dim, the operands of the scores are exchanged.
+
 Bad:
 
     from typing import Annotated
@@ -54,7 +58,7 @@ from namecheck.interpreter.domain.tags import tag_of, with_tag
 from namecheck.interpreter.domain.values import TensorValue, Union, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener
 from namecheck.interpreter.evaluation.findings import place_of
-from namecheck.lints.shared import subscripts
+from namecheck.lints.shared import following, subscripts
 from namecheck.lints.shared.doubts import Doubts
 from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
@@ -63,17 +67,24 @@ CODE: Final = "NC603"
 _ROLES: Final = {
     **dict.fromkeys(("q", "query", "queries"), "queries"),
     **dict.fromkeys(("k", "key", "keys"), "keys"),
+    **dict.fromkeys(("v", "value", "values"), "values"),
 }
+_SIDES: Final = frozenset({"queries", "keys"})
 # In "top_k" it is a number.
 _NUMBERED: Final = "top"
 _BROADCASTING: Final = ("scales", "divides", "meets")
+# The key of the tag of scores whose operands are exchanged.
+_EXCHANGED: Final = "NC603 exchanged"
+# What keeps the rows and columns of scores.
+_KEEPING: Final = (*_BROADCASTING, "bounds", "masks", "carries")
+_WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The tag of a tensor that the code calls by a query or key word: which role, and where.
+    """The tag of a tensor that the code calls by a query, key or value word: which role, and where.
 
-    `roles` has one of the two, or both.
+    `roles` has one of them, or several.
     """
 
     roles: frozenset[str]
@@ -96,11 +107,25 @@ class Scores:
     place: Place
 
 
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """The tag of a product of keys and queries whose rows are the keys, its last dim the queries.
+
+    `normalised` says that a softmax was taken over the last dim.
+    """
+
+    called_keys: str
+    called_queries: str
+    place: Place
+    normalised: bool = False
+
+
 class _Part(NamedTuple):
-    """A tensor operand: its dims, and its tag."""
+    """A tensor operand: its dims, and its tags."""
 
     dims: Dims
     tag: Role | Scores | None
+    exchanged: Exchanged | None
 
 
 class Lint(Listener):
@@ -118,20 +143,28 @@ class Lint(Listener):
         """Check the operands that are broadcast to scores, and tag the result with its role."""
         if not any(operand.value.tags for operand in applied.operands):
             return result
-        parts = [_Part(each.dims, _tag(each.value)) for each in applied.operands]
-        if not any(part.tag for part in parts) or not isinstance(result, TensorValue):
+        parts = [
+            _Part(each.dims, _tag(each.value), _exchanged_in(each.value))
+            for each in applied.operands
+        ]
+        tagged = any(part.tag or part.exchanged for part in parts)
+        if not tagged or not isinstance(result, TensorValue):
             return result
         if applied.flow == "contracts":
+            self._check_values(applied, parts)
             dims = joins.held(result, applied.store).tensor.dims
             tag: Role | Scores | None = _product(applied, parts, dims)
+            exchanged = _exchanged(applied, parts)
         else:
             tag = _tag_of_result(applied, parts)
+            exchanged = _kept(applied, parts)
         if applied.flow in _BROADCASTING:
             self._check_scores(applied, parts)
-        return replace(result, tags=with_tag(result.tags, CODE, tag))
+        tags = with_tag(with_tag(result.tags, CODE, tag), _EXCHANGED, exchanged)
+        return replace(result, tags=tags)
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
-        """Tag a tensor that is read by a query or key word."""
+        """Tag a tensor that is read by a query, key or value word."""
         roles = roles_of(word)
         if not roles:
             return value
@@ -145,7 +178,7 @@ class Lint(Listener):
         if not isinstance(value, TensorValue):
             return value
         tag = _tag(value)
-        if isinstance(tag, Scores):
+        if isinstance(tag, Scores) or _exchanged_in(value) is not None:
             return value
         if tag is None:
             message = f"'{word}' belongs to the {' and '.join(sorted(roles))}"
@@ -160,9 +193,9 @@ class Lint(Listener):
 
     def _check_scores(self, applied: Applied, parts: Sequence[_Part]) -> None:
         """Check each vector with one role that the operator broadcasts to scores."""
-        for square, scores in parts:
-            for vector, role in parts:
-                if isinstance(scores, Scores) and isinstance(role, Role):
+        for square, scores, _ in parts:
+            for vector, role, _ in parts:
+                if isinstance(scores, Scores) and isinstance(role, Role) and role.roles <= _SIDES:
                     self._check_vector(applied, scores, square, role, vector)
 
     def _check_vector(
@@ -189,6 +222,28 @@ class Lint(Listener):
         )
         self._doubts.add(key, finding)
 
+    def _check_values(self, applied: Applied, parts: Sequence[_Part]) -> None:
+        """Check a product of weights with values: it sums the dim of the keys."""
+        if len(parts) != 2 or len(applied.operands) != 2 or applied.silent:
+            return
+        for at, (weights, values) in enumerate((parts, parts[::-1])):
+            scores, role = weights.exchanged, values.tag
+            if scores is None or not scores.normalised:
+                continue
+            if not isinstance(role, Role) or "values" not in role.roles or "queries" in role.roles:
+                continue
+            if not _sums_last(applied, at):
+                continue
+            finding = applied.finding(
+                CODE,
+                f"'{role.called}' belongs to the keys, but is summed along the queries: the rows "
+                f"of the scores come from '{scores.called_keys}', their last dim from "
+                f"'{scores.called_queries}'.",
+                f"Exchange '{scores.called_keys}' and '{scores.called_queries}' in the scores.",
+                (scores.place,),
+            )
+            self._doubts.add((scores.place, role.called), finding)
+
 
 @cache
 def roles_of(called: str) -> frozenset[str]:
@@ -206,6 +261,11 @@ def _tag(reference: TensorValue) -> Role | Scores | None:
     return tag if isinstance(tag, (Role, Scores)) else None
 
 
+def _exchanged_in(reference: TensorValue) -> Exchanged | None:
+    tag = tag_of(reference.tags, _EXCHANGED)
+    return tag if isinstance(tag, Exchanged) else None
+
+
 def _tag_of_result(applied: Applied, parts: Sequence[_Part]) -> Role | Scores | None:
     """The tag of the result of an operator that is no contraction."""
     scores = [part.tag for part in parts if isinstance(part.tag, Scores)]
@@ -218,8 +278,8 @@ def _tag_of_result(applied: Applied, parts: Sequence[_Part]) -> Role | Scores | 
 
 def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | None:
     """The scores in the product of queries and keys, if it is square by name."""
-    roles = [tag for _, tag in parts if isinstance(tag, Role) and len(tag.roles) == 1]
-    if len(parts) != 2 or len(roles) != 2 or roles[0].roles == roles[1].roles:
+    roles = _of_both(parts)
+    if roles is None:
         return None
     axes = _square(applied, dims)
     if axes is None:
@@ -229,6 +289,63 @@ def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | N
     words = " and ".join(f"'{role.called}'" for role in roles)
     place = applied.place(f"the dims {show_name(axes[0])} come from {words}, in turn")
     return Scores(axis_of["queries"], axis_of["keys"], called["queries"], called["keys"], place)
+
+
+def _of_both(parts: Sequence[_Part]) -> tuple[Role, Role] | None:
+    """The roles of queries and keys, in the order of the two operands of a product."""
+    roles = [tag for _, tag, _ in parts if isinstance(tag, Role) and len(tag.roles) == 1]
+    if len(parts) != 2 or len(roles) != 2 or roles[0].roles | roles[1].roles != _SIDES:
+        return None
+    return roles[0], roles[1]
+
+
+def _exchanged(applied: Applied, parts: Sequence[_Part]) -> Exchanged | None:
+    """The tag of a product whose rows come from the keys, and whose last dim from the queries."""
+    roles = _of_both(parts)
+    if roles is None:
+        return None
+    rows, columns = roles
+    if applied.operator in SUBSCRIPTS:
+        spelt = subscripts.of(applied)
+        if spelt is None or len(spelt.operands) != 2 or len(spelt.result) < 2:
+            return None
+        one, other = (frozenset(term) for term in spelt.operands)
+        row, column = spelt.result[-2:]
+        if row in other - one and column in one - other:
+            rows, columns = columns, rows
+        elif row not in one - other or column not in other - one:
+            return None
+    elif applied.operator not in following.PRODUCTS:
+        return None
+    if rows.roles != {"keys"}:
+        return None
+    place = applied.place(f"the rows come from '{rows.called}', the last dim '{columns.called}'")
+    return Exchanged(rows.called, columns.called, place)
+
+
+def _kept(applied: Applied, parts: Sequence[_Part]) -> Exchanged | None:
+    """The tag of scores after an operator; None where their last dim may be another one."""
+    exchanged = [part.exchanged for part in parts if part.exchanged is not None]
+    if len(exchanged) != 1:
+        return None
+    if applied.flow == "normalises":
+        argument = following.dim_argument(applied)
+        rank = applied.operands[0].dims.rank
+        is_last = argument == -1 or (rank is not None and argument == rank - 1)
+        return replace(exchanged[0], normalised=True) if is_last else None
+    keeps = applied.flow in _KEEPING and applied.operator not in _WIDENING
+    return exchanged[0] if keeps else None
+
+
+def _sums_last(applied: Applied, position: int) -> bool:
+    """Whether a product sums the last dim of one of its two operands."""
+    if applied.operator not in SUBSCRIPTS:
+        return applied.operator in following.PRODUCTS and position == 0
+    spelt = subscripts.of(applied)
+    if spelt is None or len(spelt.operands) != 2:
+        return False
+    last = spelt.operands[position][-1:]
+    return bool(last) and last[0] in spelt.operands[1 - position] and last[0] not in spelt.result
 
 
 def _square(applied: Applied, dims: Dims) -> tuple[Axis, Axis] | None:

@@ -55,6 +55,7 @@ from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
 from namecheck.lints.shared import following, subscripts
 from namecheck.lints.shared.doubts import Doubts
+from namecheck.lints.shared.following import PRODUCTS
 from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
 CODE: Final = "NC601"
@@ -69,8 +70,7 @@ _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 # What changes the elements of weights, and leaves each dim where it is.
 _UNMOVED: Final = ("scales", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
-_PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
-_OF_MATRICES: Final = (*_PRODUCTS, "mm", "linalg.matmul")
+_OF_MATRICES: Final = (*PRODUCTS, "mm", "linalg.matmul")
 _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
 
 
@@ -167,7 +167,7 @@ class Lint(Listener):
             if letter is not None:
                 self._doubt(applied, weights, f"the dim of '{letter}'")
             return
-        if applied.operator not in _PRODUCTS:
+        if applied.operator not in PRODUCTS:
             return
         if any(operand.dims.rank in (1, 2) for operand in applied.operands):
             return
@@ -278,7 +278,7 @@ def _scores(applied: Applied) -> str | None:
     operands = applied.operands
     if applied.operator in SUBSCRIPTS:
         return _scores_of_equation(applied)
-    if applied.operator in _PRODUCTS:
+    if applied.operator in PRODUCTS:
         right = [each for each in operands if each.position == 1]
         turned = right and right[0].tag(_TURNED) is not None
         return _ATTENTION if turned else _SCORES

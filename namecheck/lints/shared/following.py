@@ -6,7 +6,7 @@ The column ``flow`` of a row says whether the operator keeps a tag.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
@@ -14,6 +14,9 @@ from namecheck.core.names import UNKNOWN, Axis, Name, word
 from namecheck.interpreter.domain.tags import with_tag
 from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.events import Applied
+
+PRODUCTS: Final = ("matmul", "bmm", "__matmul__")
+"""The matrix products: they sum the last dim of the left factor, and dim -2 of the right one."""
 
 
 def tagged(result: Value, key: str, tag: Hashable | None) -> Value:
