@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # The least budget of one entry point, however much is spent already.
 _LEAST: Final = 500
+# The types of which no value has items.
+_NUMBERS_ALONE: Final = ("int", "float", "bool")
 _SUBCLASSES: Final = 3
 # A default of -1 stands for a size that every caller gives.
 _NEGATIVE_SIZE: Final = "NC209"
@@ -388,7 +390,8 @@ class EntryPoints:
         # Its name is that of a size, if it is used as one.
         provenance = Parameter(self.interpreter.new_address(), parameter.arg)
         if isinstance(made, Opaque) and made.link is None:
-            return Opaque(provenance, made.kind)
+            is_wrong = made.kind in _NUMBERS_ALONE and _has_items(parameter.arg, function.node)
+            return Opaque(provenance, None if is_wrong else made.kind)
         if isinstance(made, TupleValue) and made.cls is None:
             return replace(made, items=tuple(_items(made.items, Key(provenance))))
         return made
@@ -413,6 +416,21 @@ def _items(unknown_items: Iterable[Value], tuple_key: Key) -> Iterator[Value]:
             yield Opaque(Item(tuple_key, index), value.kind)
         else:
             yield value
+
+
+def _has_items(word: str, definition: ast.AST) -> bool:
+    """Whether a function takes the length or the items of a parameter, whatever its annotation."""
+    for node in nodes(definition):
+        taken: ast.expr | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            taken = node.args[0] if node.func.id == "len" and node.args else None
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            taken = node.iter
+        elif isinstance(node, ast.Subscript):
+            taken = node.value
+        if isinstance(taken, ast.Name) and taken.id == word:
+            return True
+    return False
 
 
 def _takes_instance(method: FunctionValue) -> bool:
