@@ -6,6 +6,7 @@ size become one: a parameter that is passed as ``dim`` is an index.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -15,7 +16,9 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol, symbols
+from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import equalities, joins, size_symbols
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
@@ -88,6 +91,7 @@ _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduc
 _OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
 # The words in the names of functions whose views are no mistaken transposes.
 _CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle")
+_EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
 # The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
 _OF_LAYERS: Final = frozenset(
     {
@@ -270,19 +274,44 @@ def with_likely_matrix(row: Operator | None, call_inputs: Inputs) -> Inputs | No
 
 def is_on_purpose(
     contradiction: Contradiction,
+    node: Node,
     lowered_operands: Sequence[Any],
     every: Sequence[Value],
     frame: Frame,
 ) -> bool:
     """Whether a function cuts the rows of a tensor anew, as it says itself: `relative_shift`.
 
-    The elements of a parameter have the order in which the program reads them.
+    The elements of a parameter have the order in which the program reads them. Where a flag says
+    whether dims are exchanged before a view, either order of the elements is meant.
     """
     if contradiction.code != "NC115" or declare(lowered_operands):
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
         return True
-    return _CUTTING.search(frame.name.lower()) is not None
+    if _CUTTING.search(frame.name.lower()) is not None:
+        return True
+    callee = node.func if isinstance(node, ast.Call) else None
+    viewed = callee.value if isinstance(callee, ast.Attribute) else None
+    scope = frame.environment.scope
+    return isinstance(viewed, ast.Name) and _is_exchanged_by_flag(viewed.id, scope)
+
+
+def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:
+    """Whether a flag alone decides if the dims of a variable are exchanged: ``if self.mix:``."""
+    for node in nodes(definition):
+        if not isinstance(node, ast.If) or not isinstance(node.test, (ast.Name, ast.Attribute)):
+            continue
+        for statement in node.body:
+            if not isinstance(statement, ast.Assign) or not _is(statement.targets[0], word):
+                continue
+            called = [each.func for each in nodes(statement.value) if isinstance(each, ast.Call)]
+            if any(getattr(each, "attr", "") in _EXCHANGING for each in called):
+                return True
+    return False
+
+
+def _is(expression: ast.expr, word: str) -> bool:
+    return isinstance(expression, ast.Name) and expression.id == word
 
 
 def is_of_another_case(

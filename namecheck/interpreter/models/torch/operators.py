@@ -326,7 +326,7 @@ class TorchOperators:
 
         inputs, every = lowered_inputs.every, operator_call.every
         return not observed_sizes.is_on_purpose(
-            contradiction, inputs, every, frame
+            contradiction, operator_call.node, inputs, every, frame
         ) and not observed_sizes.is_of_another_case(self.interpreter, inputs, every, store, frame)
 
     def _learn(self, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
