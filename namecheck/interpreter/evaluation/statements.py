@@ -358,6 +358,10 @@ class Statements:
         frame.undecided += is_undecided
         try:
             ends = self._branch(if_node.body, holds, store, frame)
+            if is_undecided and self.interpreter.context.evidence is Evidence.OBSERVED:
+                from namecheck.interpreter.evaluation import optional_changes  # where asked for
+
+                optional_changes.settle(self.interpreter, if_node, store, ends, frame)
             ends += self._branch(if_node.orelse, fails, store, frame)
         finally:
             frame.undecided -= is_undecided
