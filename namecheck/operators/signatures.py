@@ -202,6 +202,19 @@ def places(
     return by_position, {key: named[word] for key, word in spelled.items() if word in named}
 
 
+def in_usual_spelling(
+    signatures: Sequence[Signature], arguments: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The arguments by their keywords in torch's spelling, of one of several signatures."""
+    if arguments.keys().isdisjoint(_NUMPY):
+        return arguments
+    spelled: dict[str, Any] = {}
+    for keyword, value in arguments.items():
+        words = {_spelled(keyword, signature) for signature in signatures} - {keyword}
+        spelled[words.pop() if words else keyword] = value
+    return spelled
+
+
 def _spelled(keyword: str, signature: Signature) -> str:
     """Keywords in torch's spelling; numpy's are accepted (recorded: ``axis``, ``keepdims``)."""
     if any(parameter.mapping for parameter in signature):

@@ -50,6 +50,7 @@ from namecheck.interpreter.models.torch.operands import (
     sizes_fit,
 )
 from namecheck.interpreter.models.torch.rule_applications import RuleApplications
+from namecheck.operators.signatures import in_usual_spelling
 from namecheck.rules.registry import traits_of
 
 if TYPE_CHECKING:
@@ -200,8 +201,9 @@ class TorchOperators:
             from namecheck.interpreter.models import observed_sizes
 
             store = operator_call.store
-            if operator_call.key in ("view", "reshape"):
-                observed_sizes.name_rest(interpreter, lowered_inputs.args, result, store)
+            key = operator_call.key
+            if key in ("view", "reshape", "flatten"):
+                observed_sizes.name_rest(interpreter, key, lowered_inputs.args, result, store)
             observed_sizes.name_places(interpreter, operator_call.row, result, store)
         if observe is not None:
             observe(result)
@@ -369,13 +371,13 @@ class TorchOperators:
     def _heard(self, operator_call: OperatorCall, lowered_inputs: Inputs, result: Value) -> Value:
         """A result after the lints have heard of the call."""
         interpreter = self.interpreter
-        row = operator_call.row
+        row, keywords = operator_call.row, lowered_inputs.keywords
         applied = Applied(
             operator_call.key,
             row.flow or None if row else None,
             tensor_operands(operator_call.args, lowered_inputs.args, operator_call.store),
             lowered_inputs.args,
-            lowered_inputs.keywords,
+            in_usual_spelling(row.signatures, keywords) if row else keywords,
             operator_call.node,
             operator_call.store,
             interpreter.source,
