@@ -2,11 +2,13 @@
 
 A parameter of a constructor may be anything. Where a layer, a view or a pattern takes it as a size,
 or its default is a number, it is a number, and so is what arithmetic makes of it: a tensor that is
-multiplied by that keeps its dims.
+multiplied by that keeps its dims. What is called a number of things, or the features of a model, is
+one size where it is the only one: ``torch.ones(hidden_size)``; a `kernel_size` may be several.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -27,6 +29,23 @@ from namecheck.rules.registry import traits_of
 
 _ARITHMETIC: Final = frozenset({"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow", "USub"})
 _DEEPEST: Final = 8
+_COUNT: Final = (
+    r"(?x) (\w+_)? (dim | channels | features | heads | hidden | len | length | d_model) "
+    r"| (num|n) _ \w+ | (\w+_)? (embed | embedding | hidden | inner | intermediate | vocab) _size"
+)
+
+
+def is_count(size_value: Value) -> bool:
+    """Whether all words of a value say that it is one number."""
+    leaves = _leaves(size_value.key, 0) if isinstance(size_value, Opaque) else []
+    return bool(leaves) and all(re.fullmatch(_COUNT, _word(leaf)) for leaf in leaves)
+
+
+def _word(leaf: Key) -> str:
+    match leaf.provenance:
+        case Parameter(_, word) | Attribute(_, word):
+            return word
+    return ""
 
 
 def note(size_value: Value, store: Store) -> None:

@@ -157,7 +157,9 @@ def fill(
 
 def _may_be_many(row_key: str, value: Value) -> bool:
     """Whether the only argument for sizes may be a sequence of them: ``torch.zeros(shape)``."""
-    return isinstance(value, Opaque) and value.kind != "int" and row_key not in _OF_ONE
+    if not isinstance(value, Opaque) or value.kind == "int" or row_key in _OF_ONE:
+        return False
+    return not observed_numbers.is_count(value)
 
 
 def _is_sequence(value: Value) -> bool:
@@ -212,16 +214,18 @@ def learn_features(
 
 
 def name_rest(
-    interpreter: Interpreter, lowered: Sequence[Any], outcome: Value, store: Store
+    interpreter: Interpreter, key: str, lowered: Sequence[Any], outcome: Value, store: Store
 ) -> None:
-    """Name the dim of a view that takes the size -1, where nothing is known of it."""
-    sizes = lowered[1] if len(lowered) == 2 else lowered[1:]
-    if not isinstance(outcome, TensorValue) or not isinstance(sizes, (tuple, list)):
+    """Name the dim of a view that takes the size -1, where nothing is known of it.
+
+    So is the dim that dims are flattened into, if one of them has an unknown size.
+    """
+    if not isinstance(outcome, TensorValue):
         return
     content = joins.held(outcome, store)
     dims = content.tensor.dims
-    place = next((index for index, size in enumerate(sizes) if size == -1), None)
-    if place is None or dims.open or len(dims.prefix) != len(sizes) or len(sizes) < 3:
+    place = _flattened(lowered) if key == "flatten" else _rest(lowered, dims)
+    if place is None or dims.open or len(dims.prefix) < 3 or place >= len(dims.prefix):
         return
     dim = dims.prefix[place]
     if dim.size is UNKNOWN and dim.name is UNKNOWN:
@@ -229,6 +233,20 @@ def name_rest(
         named = dims.replace(place, replace(dim, name=Axis(own), size=symbol(own)))
         tensor = replace(content.tensor, dims=named)
         joins.write(outcome, store, replace(content, tensor=tensor))
+
+
+def _rest(lowered: Sequence[Any], dims: Dims) -> int | None:
+    """The place of the size -1 in the sizes of a view."""
+    sizes = lowered[1] if len(lowered) == 2 else lowered[1:]
+    if not isinstance(sizes, (tuple, list)) or len(sizes) != len(dims.prefix):
+        return None
+    return next((index for index, size in enumerate(sizes) if size == -1), None)
+
+
+def _flattened(lowered: Sequence[Any]) -> int | None:
+    """The place of the dim that dims are flattened into."""
+    start = lowered[1] if len(lowered) > 1 else None
+    return start if type(start) is int and start >= 0 else None
 
 
 def name_places(
