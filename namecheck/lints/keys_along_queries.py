@@ -42,6 +42,7 @@ Good:
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -67,9 +68,8 @@ CODE: Final = "NC603"
 _ROLES: Final = {
     **dict.fromkeys(("q", "query", "queries"), "queries"),
     **dict.fromkeys(("k", "key", "keys"), "keys"),
-    **dict.fromkeys(("v", "value", "values"), "values"),
 }
-_SIDES: Final = frozenset({"queries", "keys"})
+_VALUES: Final = frozenset({"v", "value", "values"})
 # In "top_k" it is a number.
 _NUMBERED: Final = "top"
 _BROADCASTING: Final = ("scales", "divides", "meets")
@@ -82,9 +82,9 @@ _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The tag of a tensor that the code calls by a query, key or value word: which role, and where.
+    """The tag of a tensor that the code calls by a query or key word: which role, and where.
 
-    `roles` has one of them, or several.
+    `roles` has one of the two, or both.
     """
 
     roles: frozenset[str]
@@ -121,11 +121,10 @@ class Exchanged:
 
 
 class _Part(NamedTuple):
-    """A tensor operand: its dims, and its tags."""
+    """A tensor operand: its dims, and its tag."""
 
     dims: Dims
     tag: Role | Scores | None
-    exchanged: Exchanged | None
 
 
 class Lint(Listener):
@@ -141,30 +140,27 @@ class Lint(Listener):
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """Check the operands that are broadcast to scores, and tag the result with its role."""
-        if not any(operand.value.tags for operand in applied.operands):
+        is_product = applied.flow == "contracts"
+        if not is_product and not any(operand.value.tags for operand in applied.operands):
             return result
-        parts = [
-            _Part(each.dims, _tag(each.value), _exchanged_in(each.value))
-            for each in applied.operands
-        ]
-        tagged = any(part.tag or part.exchanged for part in parts)
-        if not tagged or not isinstance(result, TensorValue):
+        parts = [_Part(each.dims, _tag(each.value)) for each in applied.operands]
+        exchanged = self._follow_exchange(applied)
+        if not isinstance(result, TensorValue) or (
+            exchanged is None and not any(part.tag for part in parts)
+        ):
             return result
-        if applied.flow == "contracts":
-            self._check_values(applied, parts)
+        if is_product:
             dims = joins.held(result, applied.store).tensor.dims
             tag: Role | Scores | None = _product(applied, parts, dims)
-            exchanged = _exchanged(applied, parts)
         else:
             tag = _tag_of_result(applied, parts)
-            exchanged = _kept(applied, parts)
         if applied.flow in _BROADCASTING:
             self._check_scores(applied, parts)
         tags = with_tag(with_tag(result.tags, CODE, tag), _EXCHANGED, exchanged)
         return replace(result, tags=tags)
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
-        """Tag a tensor that is read by a query, key or value word."""
+        """Tag a tensor that is read by a query or key word."""
         roles = roles_of(word)
         if not roles:
             return value
@@ -193,9 +189,9 @@ class Lint(Listener):
 
     def _check_scores(self, applied: Applied, parts: Sequence[_Part]) -> None:
         """Check each vector with one role that the operator broadcasts to scores."""
-        for square, scores, _ in parts:
-            for vector, role, _ in parts:
-                if isinstance(scores, Scores) and isinstance(role, Role) and role.roles <= _SIDES:
+        for square, scores in parts:
+            for vector, role in parts:
+                if isinstance(scores, Scores) and isinstance(role, Role):
                     self._check_vector(applied, scores, square, role, vector)
 
     def _check_vector(
@@ -222,27 +218,31 @@ class Lint(Listener):
         )
         self._doubts.add(key, finding)
 
-    def _check_values(self, applied: Applied, parts: Sequence[_Part]) -> None:
+    def _follow_exchange(self, applied: Applied) -> Exchanged | None:
         """Check a product of weights with values: it sums the dim of the keys."""
-        if len(parts) != 2 or len(applied.operands) != 2 or applied.silent:
-            return
-        for at, (weights, values) in enumerate((parts, parts[::-1])):
-            scores, role = weights.exchanged, values.tag
-            if scores is None or not scores.normalised:
-                continue
-            if not isinstance(role, Role) or "values" not in role.roles or "queries" in role.roles:
-                continue
-            if not _sums_last(applied, at):
-                continue
+        known = [
+            (each.position, tag)
+            for each in applied.operands
+            if (tag := _exchanged_in(each.value)) is not None
+        ]
+        if applied.flow != "contracts":
+            return _kept(applied, known[0][1]) if len(known) == 1 else None
+        words = _words(applied.node)
+        if len(known) != 1 or len(words) != 2 or applied.silent:
+            return _exchanged(applied, words) if len(words) == 2 else None
+        position, scores = known[0]
+        called = words[1 - position] if position < 2 else ""
+        if called in _VALUES and scores.normalised and _sums_last(applied, position):
             finding = applied.finding(
                 CODE,
-                f"'{role.called}' belongs to the keys, but is summed along the queries: the rows "
-                f"of the scores come from '{scores.called_keys}', their last dim from "
+                f"'{called}' belongs to the keys, but is summed along the queries: the rows of "
+                f"the scores come from '{scores.called_keys}', their last dim from "
                 f"'{scores.called_queries}'.",
                 f"Exchange '{scores.called_keys}' and '{scores.called_queries}' in the scores.",
                 (scores.place,),
             )
-            self._doubts.add((scores.place, role.called), finding)
+            self._doubts.add((scores.place, called), finding)
+        return None
 
 
 @cache
@@ -278,8 +278,8 @@ def _tag_of_result(applied: Applied, parts: Sequence[_Part]) -> Role | Scores | 
 
 def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | None:
     """The scores in the product of queries and keys, if it is square by name."""
-    roles = _of_both(parts)
-    if roles is None:
+    roles = [tag for _, tag in parts if isinstance(tag, Role) and len(tag.roles) == 1]
+    if len(parts) != 2 or len(roles) != 2 or roles[0].roles == roles[1].roles:
         return None
     axes = _square(applied, dims)
     if axes is None:
@@ -291,20 +291,11 @@ def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | N
     return Scores(axis_of["queries"], axis_of["keys"], called["queries"], called["keys"], place)
 
 
-def _of_both(parts: Sequence[_Part]) -> tuple[Role, Role] | None:
-    """The roles of queries and keys, in the order of the two operands of a product."""
-    roles = [tag for _, tag, _ in parts if isinstance(tag, Role) and len(tag.roles) == 1]
-    if len(parts) != 2 or len(roles) != 2 or roles[0].roles | roles[1].roles != _SIDES:
-        return None
-    return roles[0], roles[1]
-
-
-def _exchanged(applied: Applied, parts: Sequence[_Part]) -> Exchanged | None:
+def _exchanged(applied: Applied, words: Sequence[str]) -> Exchanged | None:
     """The tag of a product whose rows come from the keys, and whose last dim from the queries."""
-    roles = _of_both(parts)
-    if roles is None:
+    rows, columns = words
+    if roles_of(rows) | roles_of(columns) != {"queries", "keys"}:
         return None
-    rows, columns = roles
     if applied.operator in SUBSCRIPTS:
         spelt = subscripts.of(applied)
         if spelt is None or len(spelt.operands) != 2 or len(spelt.result) < 2:
@@ -317,24 +308,44 @@ def _exchanged(applied: Applied, parts: Sequence[_Part]) -> Exchanged | None:
             return None
     elif applied.operator not in following.PRODUCTS:
         return None
-    if rows.roles != {"keys"}:
+    if roles_of(rows) != {"keys"}:
         return None
-    place = applied.place(f"the rows come from '{rows.called}', the last dim '{columns.called}'")
-    return Exchanged(rows.called, columns.called, place)
+    place = applied.place(f"the rows come from '{rows}', the last dim from '{columns}'")
+    return Exchanged(rows, columns, place)
 
 
-def _kept(applied: Applied, parts: Sequence[_Part]) -> Exchanged | None:
+def _words(node: Node) -> list[str]:
+    """The words of the variables that a product is made of: ``q @ k.mT``, ``einsum(…, q, k)``."""
+    if isinstance(node, ast.BinOp):
+        return [_word_of(node.left), _word_of(node.right)]
+    if not isinstance(node, ast.Call):
+        return []
+    every = [each for each in node.args if not isinstance(each, ast.Constant)]
+    words = [_word_of(each) for each in every]
+    if len(words) == 1 and isinstance(node.func, ast.Attribute):
+        return [_word_of(node.func.value), *words]
+    return words
+
+
+def _word_of(expression: ast.expr) -> str:
+    """The word of a variable, or of one of which the dims are permuted."""
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        return _word_of(expression.func.value)
+    if isinstance(expression, ast.Attribute):
+        of_tensor = expression.attr in ("T", "mT")
+        return _word_of(expression.value) if of_tensor else expression.attr
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def _kept(applied: Applied, exchanged: Exchanged) -> Exchanged | None:
     """The tag of scores after an operator; None where their last dim may be another one."""
-    exchanged = [part.exchanged for part in parts if part.exchanged is not None]
-    if len(exchanged) != 1:
-        return None
     if applied.flow == "normalises":
         argument = following.dim_argument(applied)
         rank = applied.operands[0].dims.rank
         is_last = argument == -1 or (rank is not None and argument == rank - 1)
-        return replace(exchanged[0], normalised=True) if is_last else None
+        return replace(exchanged, normalised=True) if is_last else None
     keeps = applied.flow in _KEEPING and applied.operator not in _WIDENING
-    return exchanged[0] if keeps else None
+    return exchanged if keeps else None
 
 
 def _sums_last(applied: Applied, position: int) -> bool:
