@@ -51,6 +51,7 @@ from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.tags import SCORES
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
 from namecheck.lints.shared import following, subscripts
@@ -61,10 +62,10 @@ from namecheck.lints.shared.subscripts import SUBSCRIPTS
 CODE: Final = "NC601"
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes", "masks")
-# The tags of scores, and of tensors that were transposed last. The scores of an attention are the
-# products with a transposed tensor, of queries and keys; other products may be assignments.
-_SCORES: Final = "scores"
+# The kinds of scores, and the tag of tensors that were transposed last. The scores of an attention
+# are the products with a transposed tensor, of queries and keys; other products may be assignments.
 _ATTENTION: Final = "attention"
+_OTHER: Final = "other scores"
 _TURNED: Final = "turned"
 _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 # What changes the elements of weights, and leaves each dim where it is.
@@ -114,7 +115,7 @@ class Lint(Listener):
         elif applied.flow == "reduces":
             self._check_product(applied)
             self._excuse(applied)
-        result = following.tagged(result, _SCORES, _scores(applied))
+        result = following.tagged(result, SCORES, _scores(applied))
         result = following.tagged(result, _TURNED, applied.flow == "turns" or None)
         return following.tagged(result, CODE, _weights_of_result(applied))
 
@@ -281,11 +282,11 @@ def _scores(applied: Applied) -> str | None:
     if applied.operator in PRODUCTS:
         right = [each for each in operands if each.position == 1]
         turned = right and right[0].tag(_TURNED) is not None
-        return _ATTENTION if turned else _SCORES
+        return _ATTENTION if turned else _OTHER
     if applied.flow not in _OF_SCORES:
         return None
-    kinds = [each.tag(_SCORES) for each in operands if each.tags]
-    return next((kind for kind in (_ATTENTION, _SCORES) if kind in kinds), None)
+    kinds = [each.tag(SCORES) for each in operands if each.tags]
+    return next((kind for kind in (_ATTENTION, _OTHER) if kind in kinds), None)
 
 
 def _scores_of_equation(applied: Applied) -> str | None:
@@ -304,7 +305,7 @@ def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights
     """The tag of the weights of scores, whose dim is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
-    kind = applied.operands[0].tag(_SCORES)
+    kind = applied.operands[0].tag(SCORES)
     if kind is None:
         return None  # the columns of a matrix may add up to 1 on purpose
     from_end = argument if argument < 0 else argument - len(dims.prefix)
@@ -352,7 +353,7 @@ def _mixes(applied: Applied, tensor_operand: TensorOperand) -> bool:
     """
     if tensor_operand.position != 1 or applied.operator not in _OF_MATRICES:
         return False
-    return tensor_operand.dims.rank == 2 and tensor_operand.tag(_SCORES) != _ATTENTION
+    return tensor_operand.dims.rank == 2 and tensor_operand.tag(SCORES) != _ATTENTION
 
 
 def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:

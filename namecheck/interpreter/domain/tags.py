@@ -25,6 +25,9 @@ OF_SEVERAL_SHAPES: Final = "of several shapes"
 OBSERVED_SCOPE: Final = "observed scope"
 """The tag of a content whose sizes were read: the scope of its axes; no lint has it."""
 
+SCORES: Final = "scores"
+"""The tag of a product that is one of scores, whatever an option adds to it (NC601)."""
+
 
 def tag_of(tags: Tags, key: str) -> Hashable | None:
     """The tag under a key; None where there is none."""

@@ -1,7 +1,8 @@
 """Changes that code makes only where an option asks for them: ``if self.bias: x = self.bias(x)``.
 
 What follows takes the result of unknown code as it takes the tensor that was passed. So the result
-likely has the same dims, and what lints know of the tensor likely holds of it.
+likely has the same dims, and scores are scores still. What was done to the tensor before, as the
+softmax that made weights of it, the unknown code may undo.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from namecheck.core.dims import OPEN
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins, values
 from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import NO_TAGS, SCORES, tag_of, with_tag
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -38,8 +40,9 @@ def settle(
                 continue
             if values.has_failed(changed):
                 continue
-            expected = Held(Tensor(OPEN, likely=likely), content.origins, content.tags)
-            tensor_value = TensorValue(interpreter.new_address(), expected, known.tags)
+            tags = with_tag(NO_TAGS, SCORES, tag_of(content.tags, SCORES))
+            expected = Held(Tensor(OPEN, likely=likely), content.origins, tags)
+            tensor_value = TensorValue(interpreter.new_address(), expected)
             interpreter.bind(variable, tensor_value, end, frame)
 
 
