@@ -130,12 +130,15 @@ def of_rank_as(dims: Dims, model: Dims) -> Dims:
 
 
 def reaching(dims: Dims, dim: DimArgument, *, extra: int = 0, scalars: bool = True) -> Dims:
-    """The dims of a tensor that certainly has one at an index, where their number is unknown.
+    """The dims of a tensor that certainly has one with a name, or at an index.
 
-    ``x[:, :, 0]`` shows that `x` has three dims: ``B C ...`` is ``B C ? ...``. So many of the dims
+    A name that only one dim can have is the name of that dim. Where the number of dims is unknown,
+    ``x[:, :, 0]`` shows that there are three: ``B C ...`` is ``B C ? ...``. So many of the dims
     known from the other end may be the same ones. With `extra`, the index is among those and one
     more. An operator that takes `scalars` takes the index 0 or -1 of one, too.
     """
+    if isinstance(dim, str):
+        return with_name(dims, dim)
     if type(dim) is not int or not dims.open:
         return dims
     least = dim + 1 - extra if dim >= 0 else -dim - extra
@@ -148,6 +151,19 @@ def reaching(dims: Dims, dim: DimArgument, *, extra: int = 0, scalars: bool = Tr
     if dim >= 0:
         return Dims(dims.prefix + unknown, dims.suffix[beyond:], True)
     return Dims(dims.prefix[: max(len(dims.prefix) - beyond, 0)], unknown + dims.suffix, True)
+
+
+def with_name(dims: Dims, dim: DimArgument) -> Dims:
+    """The dims of a tensor that certainly has one with a name, if only one can have that name."""
+    unknown = [position for position, each in dims.walk() if each.name is UNKNOWN]
+    if (
+        not isinstance(dim, str)
+        or dims.open
+        or len(unknown) != 1
+        or dim in naming.words(dims.names)
+    ):
+        return dims
+    return dims.changed(unknown[0], lambda own: replace(own, name=dim))
 
 
 def without_right(dims: Dims, count: int) -> Dims:

@@ -12,6 +12,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, DimArguments
 from namecheck.rules.broadcasting import unify
 from namecheck.rules.concatenations import cat
+from namecheck.rules.dim_map import with_name
 from namecheck.rules.reductions import positions, reduce
 from namecheck.rules.registry import rule
 
@@ -20,7 +21,7 @@ from namecheck.rules.registry import rule
 def keeps_names_along(input: Tensor, dim: DimArgument = -1) -> Dims:
     """The input's dims; `dim` must be one of them (recorded: cumsum, softmax, index_fill)."""
     locate(input.dims, dim)
-    return input.dims
+    return with_name(input.dims, dim)
 
 
 @rule(memory="fresh")
@@ -33,16 +34,14 @@ def keeps_names_of_plane(input: Tensor, dim1: DimArgument = 0, dim2: DimArgument
 @rule(memory="fresh")
 def keeps_names_along_optional(input: Tensor, dim: DimArgument = None) -> Dims:
     """The input's dims; `dim`, if given, must be one of them (nn.functional.softmax)."""
-    if dim is not None:
-        locate(input.dims, dim)
-    return input.dims
+    return input.dims if dim is None else keeps_names_along(input, dim)
 
 
 @rule(memory="unknown")
 def keeps_names_along_twice(input: Tensor, dim: DimArgument = -1) -> tuple[Dims, Dims]:
     """Values and indices, both with the input's dims (recorded: cummax; documented: sort)."""
-    locate(input.dims, dim)
-    return input.dims, input.dims
+    dims = keeps_names_along(input, dim)
+    return dims, dims
 
 
 @rule(memory="unknown")
