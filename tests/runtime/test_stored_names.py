@@ -127,6 +127,21 @@ def test_what_was_loaded_before_the_installation_has_unknown_names(
         assert names(called(tensor, "N", "C")) == ("N", "C")
 
 
+@pytest.mark.parametrize("carried", [2, 2.0])
+def test_a_number_is_not_the_rank_of_a_tensor_without_names(carried: Any) -> None:
+    tensor: Any = torch.load(io.BytesIO(stored(carried)), weights_only=True)
+    plain: Any = torch.zeros(2, 3)
+    with runtime():
+        other: Any = called(torch.zeros(3, 3), "N", "C")
+        for _ in range(2):  # what is remembered of the former is not used for the latter
+            assert names(torch.matmul(tensor, other)) == (None, "C")
+            assert names_of(torch.matmul(plain, other)) == (None, "C")
+            assert names(plain.rename(None)) == names(tensor.rename(None)) == (None, None)
+            assert names(plain.rename("N", "C")) == names(tensor.rename("N", "C")) == ("N", "C")
+            assert names(plain.refine_names("N", ...)) == ("N", None)
+            assert names(tensor.refine_names("N", ...)) == ("N", None)
+
+
 @pytest.mark.parametrize("carried", [("N", None), (None, None), ("?", "C"), None])
 @pytest.mark.parametrize("weights_only", [True, False])
 def test_names_are_loaded(carried: Any, weights_only: bool) -> None:

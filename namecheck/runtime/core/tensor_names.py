@@ -63,14 +63,22 @@ def names_of(tensor: torch.Tensor) -> Names | None:
     if carried is None or carried is OVERRIDING:
         return None
     rank = tensor.dim()
-    if (
-        carried.__class__ in _TUPLES
-        and _TEXTS.issuperset(map(type, carried))  # no instance of a class with methods of its own
-        and len(carried) == rank
-        and _are_names(carried)
-    ):
+    if _are_texts(carried) and len(carried) == rank and _are_names(carried):
         return tuple(carried)
     return (UNKNOWN_NAME,) * rank
+
+
+def may_be_key(value: Any) -> bool:
+    """Whether the names of a value may be part of a key: they have no methods of their own.
+
+    A number would be equal to the rank of a tensor without names.
+    """
+    carried: Any = getattr(value, ATTRIBUTE, None)
+    return carried is None or _are_texts(carried)
+
+
+def _are_texts(carried: Any) -> bool:
+    return carried.__class__ in _TUPLES and _TEXTS.issuperset(map(type, carried))
 
 
 _TUPLES: Final = frozenset({tuple, _UncachedNames})
@@ -109,11 +117,8 @@ def _stored_name(given_name: object) -> Name:
 
 def has_rank_of_names(tensor: torch.Tensor) -> bool:
     """Whether a tensor has as many dims as names, or no names."""
-    carried: Names | None = getattr(tensor, ATTRIBUTE, None)
-    try:
-        return carried is None or len(carried) == tensor.dim()
-    except TypeError:  # it has no length
-        return False
+    carried: Any = getattr(tensor, ATTRIBUTE, None)
+    return carried is None or (_are_texts(carried) and len(carried) == tensor.dim())
 
 
 def visible_names(tensor: torch.Tensor) -> Names:

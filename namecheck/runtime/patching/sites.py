@@ -146,6 +146,8 @@ class Site:
             (result,)
         ):
             return result
+        if not all(map(tensor_names.may_be_key, args)):
+            return result
         if plan is not None and _may_rename(plan, args[0], result):
             return result
         if (

@@ -66,9 +66,10 @@ def make_namer(site: Site) -> Callable[..., Any]:
         key = tensor.ndim if names is None else names
         try:
             changed, result_names = memo[key, args[1:], tuple(kwargs.items())]
-        except (KeyError, TypeError):
-            changed = result_names = MISSING
-        if result_names is MISSING or (names is not None and tensor.ndim != len(names)):
+            is_stale = names is not None and tensor.ndim != len(names)
+        except (KeyError, TypeError):  # a number in place of names has no length
+            return learn(args, kwargs)
+        if is_stale:
             return learn(args, kwargs)
         positional, keywords = changed or (args[1:], kwargs)
         result = run(tensor, *positional, **keywords)
