@@ -17,7 +17,8 @@ from namecheck.runtime import runtime
 from tests.runtime.tensors import called, names
 
 ROOT = Path(__file__).parents[2]
-DIM: Any = importlib.import_module("functorch.dim").Dim  # it has no types
+MODULE: Any = importlib.import_module("functorch.dim")  # it has no types
+DIM: Any = MODULE.Dim
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,9 @@ def bound(tensor: Any) -> tuple[Any, Any, Any]:
         lambda x, dim: torch.where(x > 0, x, dim),
         lambda x, dim: x.add(dim),
         lambda x, dim: torch.stack([x, x * 2])[DIM("first")],
+        lambda x, dim: MODULE.stack([x, x], dim),
+        lambda x, dim: MODULE.stack((x, matrix()), new_dim=DIM("first")),
+        lambda x, dim: MODULE.split(x, [DIM("a"), DIM("b")], 0),
         lambda x, dim: x.__setitem__((DIM("a"), DIM("b")), bound(matrix())[0]),
         lambda x, dim: matrix()[dim] + x[0],
     ],
@@ -76,6 +80,13 @@ def test_tensors_without_names_have_first_class_dims() -> None:
     named: Any = x.order(rows, columns)
     called(named, "N", "C")
     assert names(named.sum("N")) == ("C",)
+    first = DIM("first")
+    assert torch.equal(MODULE.stack([ones, ones], first).sum(first), ones * 2)
+
+
+def test_a_call_without_first_class_dims_keeps_names() -> None:
+    x = called(matrix(), "N", "C")
+    assert names(MODULE.stack([x, x], 0)) == (None, "N", "C")
 
 
 def test_another_mode_drops_the_names() -> None:

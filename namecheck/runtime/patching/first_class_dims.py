@@ -34,6 +34,25 @@ def _patches(module: ModuleType) -> Iterator[Patch]:
     yield Patch(bound, HANDLER, classmethod(handler))
     yield Patch(bound, _FALLBACK, staticmethod(fallback))
     yield Patch(module, "index", _refusing_names(module.index, 0))
+    for name in ("stack", "split"):
+        yield Patch(module, name, _refusing_with_dims(getattr(module, name), module.Dim))
+
+
+def _refusing_with_dims(original: Callable[..., Any], dim_class: type) -> Callable[..., Any]:
+    """A wrapper of a function that binds no dim if it is given indices and sizes alone."""
+    refusing = _refusing_names(original, 0)
+
+    def binds(value: Any) -> bool:
+        if isinstance(value, (list, tuple)):
+            return any(map(binds, value))
+        return isinstance(value, dim_class)
+
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        settings = (*args[1:], *kwargs.values())
+        return (refusing if any(map(binds, settings)) else original)(*args, **kwargs)
+
+    return wrapper
 
 
 def _refusing_names(original: Callable[..., Any], place: int) -> Callable[..., Any]:
