@@ -195,14 +195,15 @@ _NAMES: Final = rb"names\s*=|names[\"']"
 _OPENED: Final = rb"[(,]\s*\Z"
 
 
-# A size that is read where it is used, or tested.
-_SIZES: Final = (b".shape[", b".size(", b".shape == ", b".shape != ")
+_SHAPES: Final = (b".shape", b".size(")
+# A size, or a whole shape, that is compared in the same line.
+_TEST: Final = rb"\.(?:shape|size\()[^\n=!#]{0,40}+[=!]="
 # No repetition gives back what it has matched, and only names in brackets reach over lines: a file
 # costs no more than its length.
 _UNPACKING: Final = (
     rb"(?m)^[ \t]*+(?:\(\s*+\*?+\w++(?>(?:\s*+,\s*+\*?+\w++)*)\s*+(?>(?:,\s*+)?)|"
     rb"\*?+\w++(?>(?:[ \t]*+,[ \t]*+\*?+\w++)*)[ \t]*+(?>(?:,[ \t]*+)?))\)?+[ \t]*+=\s*+"
-    rb"\*?+[\w.\[\]()]+\.shape"
+    rb"\*?+[\w.\[\]()]+\.(?:shape|size\()"
 )
 _PATTERN: Final = rb"[\"'](?>[^\"'\n]*?->)[^\"'\n]*+[\"']"
 _CHECKING: Final = (
@@ -219,9 +220,9 @@ def unpacks_sizes(data: bytes) -> bool:
         return True
     if (b"_shape(" in data or b"_SHAPE(" in data) and re.search(_CHECKING, data) is not None:
         return True
-    if any(word in data for word in _SIZES):
-        return True
-    return b".shape" in data and _has_line(_UNPACKING, data)
+    if not any(word in data for word in _SHAPES):
+        return False
+    return re.search(_TEST, data) is not None or _has_line(_UNPACKING, data)
 
 
 def names_something(data: bytes) -> bool:

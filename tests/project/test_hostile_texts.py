@@ -96,6 +96,7 @@ _REQUIRES: Final = '[project]\ndependencies = ["'
         (syntax.unpacks_sizes, f"{_SIZES}f(\n", "a,\n", ")"),
         (syntax.unpacks_sizes, f"{_SIZES}(", "a,\n", "1"),
         (syntax.unpacks_sizes, f"{_SIZES}(", "*a,*", "1"),
+        (syntax.unpacks_sizes, f"{_SIZES}", ".shape", "\n"),
         (syntax.unpacks_sizes, f'{_SIZES}"', "->", "\n"),
         (syntax.unpacks_sizes, _SIZES, '"->', "\n"),
         (lambda data: re.search(defaults._OF_DEVICES, data.decode()), "", "enter_context(", ""),
@@ -124,8 +125,9 @@ def test_sizes_are_found_where_they_are_read() -> None:
         "b, = y[0].shape",
         "b, *_, d = x.shape",
         "b, n, _, h = *x.shape, self.heads",
-        "y = x.view(x.size(0), -1)",
-        "if x.shape[-3] != 3 or x.shape == y.shape:",
+        "if x.shape[-3] != 3:",
+        "assert x.shape == y.shape",
+        "if len(x.shape) != 4 or x.size(0) == 1:",
     ):
         assert syntax.unpacks_sizes(f"import torch\n{line}\n".encode()), line
     assert syntax.unpacks_sizes(b"import torch, einops\ny = rearrange(x, 'a b -> b a')\n")
