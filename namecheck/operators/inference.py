@@ -146,13 +146,13 @@ def _keeps_shape(out: Any, inference: Inference) -> bool:
     return inference.contradiction is not None or _have_one_shape(out, inference.after.get("out"))
 
 
-def _have_one_shape(out: Any, after: Any) -> bool:
-    if isinstance(out, (tuple, list)) and isinstance(after, (tuple, list)):
-        return all(map(_have_one_shape, out, after))
+def _have_one_shape(out: Any, result: Any) -> bool:
+    if isinstance(out, (tuple, list)) and isinstance(result, (tuple, list)):
+        return all(map(_have_one_shape, out, result))
     return (
         isinstance(out, Tensor)
-        and isinstance(after, Tensor)
-        and dim_map.same_shape(out.dims, after.dims) is Answer.YES
+        and isinstance(result, Tensor)
+        and dim_map.same_shape(out.dims, result.dims) is Answer.YES
     )
 
 

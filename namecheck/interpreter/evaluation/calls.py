@@ -432,7 +432,7 @@ class Calls:
             function.cls,
             call.args[0] if call.args else None,
         )
-        is_told = self._following.told.is_told(function, call)
+        is_told = self._following.is_told(function, call)
         if interpreter.scope(function.node).generator and not is_told:
             bound = self._entered(function, environment, call, call.store)
             return (
@@ -444,14 +444,14 @@ class Calls:
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
         bindings = interpreter.declarations.bound(function, environment, layer)
-        if self._following.enters_body(function, call):
+        if self._following.enters_body(function, call, is_told=is_told):
             inner = Frame(environment, call.frame, call.node, call, function.name)
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
             result = self._return(returns, environment, call.store, moment)
         else:
-            result = self._following.unfollowed_result(function, call)
+            result = self._following.unfollowed_result(function, call, is_told=is_told)
         if bindings is None and not isinstance(result, Const):
             from namecheck.interpreter.evaluation import stubs  # few results are looked up
 

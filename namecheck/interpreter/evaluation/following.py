@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck.interpreter.domain import joins, named_values, scopes
 from namecheck.interpreter.domain.store import Store
@@ -17,7 +17,9 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import circumstances
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.evaluation.told_results import ToldResults
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.told_results import ToldResults
 
 # How many frames of one function the call stack may have.
 _RECURSION: Final = 8
@@ -32,9 +34,25 @@ class Following:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.told = ToldResults(interpreter)
+        self._told_results: ToldResults | None = None
 
-    def enters_body(self, function: FunctionValue, call: Call) -> bool:
+    def is_told(self, function: FunctionValue, call: Call) -> bool:
+        """Whether a call is not followed because its declaration tells what it gives."""
+        node = function.node
+        if not isinstance(node, ast.FunctionDef) or node.returns is None:
+            return False
+        return self._told().is_told(function, call)
+
+    def _told(self) -> ToldResults:
+        if self._told_results is None:
+            from namecheck.interpreter.evaluation.told_results import (
+                ToldResults,
+            )  # not in all files
+
+            self._told_results = ToldResults(self.interpreter)
+        return self._told_results
+
+    def enters_body(self, function: FunctionValue, call: Call, *, is_told: bool) -> bool:
         """Whether the body is run; if it is not, havoc is applied to the arguments instead."""
         interpreter = self.interpreter
         if self._documents(function, call) or not self._matters(function, call):
@@ -44,8 +62,7 @@ class Following:
         elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
             function
         )
-        elsewhere = elsewhere or self.told.is_told(function, call)
-        if elsewhere or self.too_deep(function, call.frame) or not self._spend():
+        if is_told or elsewhere or self.too_deep(function, call.frame) or not self._spend():
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)
             interpreter.havoc_arguments(call, "names" if renames else "")
@@ -53,13 +70,13 @@ class Following:
             return False
         return True
 
-    def unfollowed_result(self, function: FunctionValue, call: Call) -> Value:
+    def unfollowed_result(self, function: FunctionValue, call: Call, *, is_told: bool) -> Value:
         """The result of a call whose body is not run, as far as its syntax tells it."""
         syntax = self.interpreter.context.files.unfollowed(function.node)
         if call.args and (syntax.returns_argument or self._documents(function, call)):
             return call.args[0]
-        if self.told.is_told(function, call):
-            return self.told.of(function, call)
+        if is_told:
+            return self._told().of(function, call)
         return self.interpreter.fresh("result", TRANSPARENT if syntax.returns_decorator else None)
 
     def havoc_variables(self, function: FunctionValue, store: Store) -> None:

@@ -21,15 +21,15 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 def settle(
-    interpreter: Interpreter, if_node: ast.If, before: Store, ends: list[Store], frame: Frame
+    interpreter: Interpreter, if_node: ast.If, store_before: Store, ends: list[Store], frame: Frame
 ) -> None:
     """Give variables that a branch without an alternative has changed the dims they likely have."""
     for variable in _changed(if_node):
         with interpreter.findings.silenced(), interpreter.progress.unaffected():
-            known = interpreter.evaluate(variable, before, frame)
+            known = interpreter.evaluate(variable, store_before, frame)
         if not isinstance(known, TensorValue):
             continue
-        content = joins.held(known, before)
+        content = joins.held(known, store_before)
         likely = content.tensor.likeliest
         if likely.open:
             continue

@@ -46,8 +46,6 @@ class ToldResults:
 
     def is_told(self, function: FunctionValue, call: Call) -> bool:
         """Whether a call is far from the code that is judged, and its declaration tells it."""
-        if not isinstance(function.node, ast.FunctionDef) or function.node.returns is None:
-            return False
         if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
             return False
         return self._is_far(function, call.frame) and self._tells(function, call.store)

@@ -47,7 +47,7 @@ def sizes_of(values: Sequence[Any]) -> Hashable:
     return tuple(collected)
 
 
-def reuses_input(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+def reuses_input(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether a tensor passed as ``out=`` is one of the inputs itself."""
     if "out" not in kwargs:
         return False

@@ -8,7 +8,6 @@ refuse every named tensor, `_CHOICES` those where the arguments of a call decide
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping, Set
 from types import BuiltinFunctionType, MethodDescriptorType
@@ -59,35 +58,45 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
     torch.linalg: {"tensorinv": "view"},
 }
 
-Choice: TypeAlias = Callable[..., str]
+Choice: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 """The kernel that refuses a call, chosen by its arguments; empty where none refuses it."""
 
 
-def _of_divergence(input: Any, target: Any = None, *_: Any, log_target: bool = False) -> str:
-    return "xlogy.Tensor" if _is_named(target) and not log_target else ""
+def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], position: int, name: str) -> Any:
+    return args[position] if len(args) > position else kwargs.get(name)
 
 
-def _of_eigenpairs(A: Any, k: Any = None, B: Any = None, X: Any = None, *_: Any, **__: Any) -> str:
-    return "linalg_vector_norm" if _is_named((A, B, X)) else ""
+def _of_divergence(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    is_named = _is_named(_argument(args, kwargs, 1, "target"))
+    return "xlogy.Tensor" if is_named and not kwargs.get("log_target") else ""
 
 
-def _of_product(input: Any, mat2: Any = None, **_: Any) -> str:
-    is_sparse = any(getattr(each, "is_sparse", False) for each in (input, mat2))
+def _of_eigenpairs(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    names = enumerate(("A", "k", "B", "X"))
+    matrices = [_argument(args, kwargs, position, name) for position, name in names if name != "k"]
+    return "linalg_vector_norm" if _is_named(matrices) else ""
+
+
+def _of_product(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    factors = _argument(args, kwargs, 0, "input"), _argument(args, kwargs, 1, "mat2")
+    is_sparse = any(getattr(factor, "is_sparse", False) for factor in factors)
     return "_sparse_addmm" if is_sparse else ""
 
 
-def _of_source(tensor: Any, source: Any = None, *place: Any, **others: Any) -> str:
+def _of_source(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    source = _argument(args, kwargs, 1, "source")
     if source is None:
         return "set_"
-    if place or others:
-        named = _is_named(tensor) or not isinstance(source, torch.Tensor)
-        return "set_.source_Storage_storage_offset" if named else ""
-    return f"set_.source_{'Tensor' if isinstance(source, torch.Tensor) else 'Storage'}"
+    is_tensor = isinstance(source, torch.Tensor)
+    if len(args) + len(kwargs) > 2:  # a place in the storage is given
+        is_named = _is_named(args[0]) or not is_tensor
+        return "set_.source_Storage_storage_offset" if is_named else ""
+    return f"set_.source_{'Tensor' if is_tensor else 'Storage'}"
 
 
-def _of_blocks(*parts: Any, size: Any = None, **_: Any) -> str:
-    sized = len(parts) > 3 or size is not None
-    return f"sparse_compressed_tensor.comp_plain_value{'_size' if sized else ''}"
+def _of_blocks(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    has_size = _argument(args, kwargs, 3, "size") is not None
+    return f"sparse_compressed_tensor.comp_plain_value{'_size' if has_size else ''}"
 
 
 _CHOICES: Final[Mapping[Any, Mapping[str, Choice]]] = {
@@ -119,7 +128,7 @@ def patches(replaced: Set[tuple[Any, Any]]) -> Iterator[Patch]:
 
 
 def _always(kernel: str) -> Choice:
-    return lambda *_, **__: kernel
+    return lambda _args, _kwargs: kernel
 
 
 def _is_kernel(attribute: str) -> bool:
@@ -136,14 +145,12 @@ def _is_kernel(attribute: str) -> bool:
     return tensors and not has_kernel(f"aten::{attribute}", _COMPOSITE)
 
 
-def _refusing(original: Callable[..., Any], choice: Choice) -> Callable[..., Any]:
+def _refusing(original: Callable[..., Any], choose: Choice) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def refuse_named(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
         if any(map(_is_named, values)) and not call_sites.inside_torch():
-            kernel = ""
-            with contextlib.suppress(TypeError):  # torch itself refuses what is no call of its own
-                kernel = choice(*args, **kwargs)
+            kernel = choose(args, kwargs)
             if kernel:
                 reporting.report(refusals.not_supported(kernel), values)
         return original(*args, **kwargs)

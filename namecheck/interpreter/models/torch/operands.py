@@ -95,14 +95,14 @@ def _items(value: Value, store: Store) -> Sequence[Value]:
     return value.items if isinstance(value, TupleValue) else (value,)
 
 
-def _is_output(value: Value, out: Value) -> bool:
+def _is_output(value: Value, destination: Value) -> bool:
     """Whether an input is the tensor passed as ``out=``, or may have been picked as it was.
 
     As everywhere in an analysis, a value of which nothing is known counts as another object.
     """
-    if isinstance(value, TensorValue) and isinstance(out, TensorValue):
-        return identities.have_one_origin(value, out)
-    return isinstance(value, Opaque) and value == out
+    if isinstance(value, TensorValue) and isinstance(destination, TensorValue):
+        return identities.have_one_origin(value, destination)
+    return isinstance(value, Opaque) and value == destination
 
 
 def has_failed(value: Value, store: Store) -> bool:
