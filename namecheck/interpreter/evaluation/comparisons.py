@@ -25,6 +25,9 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import shape_tests
 
 _BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
+# Types of which none is another one.
+_BUILTINS: Final = ("bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple")
+_TYPES: Final = frozenset({"torch.Tensor", *(f"builtins.{name}" for name in _BUILTINS)})
 # Values that may be equal to others, and are no objects of their own.
 _VAGUE: Final = (Opaque, TupleValue)
 # How deep lists in lists are compared: a list may hold itself.
@@ -103,7 +106,9 @@ class _Comparison:
             return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
         if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
             return left == right
-        return True if left == right else None
+        if left == right:
+            return True
+        return False if are_other_types(left, right) else None
 
     def _item_by_item(
         self, left: Value, right: Value, paired: Iterable[tuple[Value, Value]]
@@ -135,6 +140,13 @@ def _are_one_size(left: Value, right: Value) -> bool:
 
 def _is_size(value: Value) -> bool:
     return isinstance(value, Opaque) and isinstance(value.key.provenance, SizeOf)
+
+
+def are_other_types(left: Value, right: Value) -> bool:
+    """Whether two values are types that are known to differ: ``type(x) is dict`` of a tensor."""
+    if not isinstance(left, External) or not isinstance(right, External):
+        return False
+    return left.path != right.path and {left.path, right.path} <= _TYPES
 
 
 def _is_only_itself(value: Instance, store: Store) -> bool:

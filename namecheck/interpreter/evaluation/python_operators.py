@@ -446,7 +446,7 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
         return True
     if isinstance(left, Mutable) and isinstance(right, Mutable):
         return None if identities.may_be_one(left, right) else False
-    return None
+    return False if comparisons.are_other_types(left, right) else None
 
 
 def _contains(
