@@ -85,6 +85,11 @@ def nodes(*tops: ast.AST) -> list[ast.AST]:
     return every
 
 
+def is_name(node: ast.AST | None, word: str) -> bool:
+    """Whether a node is the variable with this name."""
+    return isinstance(node, ast.Name) and node.id == word
+
+
 def add_children(node: ast.AST, added: list[ast.AST]) -> None:
     """Append the child nodes of a node to a list."""
     kind = node.__class__

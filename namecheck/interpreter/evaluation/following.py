@@ -45,9 +45,8 @@ class Following:
 
     def _told(self) -> ToldResults:
         if self._told_results is None:
-            from namecheck.interpreter.evaluation.told_results import (
-                ToldResults,
-            )  # not in all files
+            # Not every file declares a result.
+            from namecheck.interpreter.evaluation.told_results import ToldResults
 
             self._told_results = ToldResults(self.interpreter)
         return self._told_results

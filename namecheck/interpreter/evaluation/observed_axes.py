@@ -17,7 +17,7 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
-from namecheck.core.trees import nodes
+from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import Fresh, Parameter, Result
 from namecheck.interpreter.domain.store import Store
@@ -426,9 +426,9 @@ def is_used_as_tensor(word: str, definition: ast.AST) -> bool:
         if not isinstance(node, ast.Call):
             continue
         callee = node.func
-        if isinstance(callee, ast.Attribute) and _is(callee.value, word):
+        if isinstance(callee, ast.Attribute) and is_name(callee.value, word):
             used |= callee.attr in _TENSOR_METHODS
-        if any(_is(argument, word) for argument in node.args):
+        if any(is_name(argument, word) for argument in node.args):
             first = callee
             while isinstance(first, ast.Attribute):
                 first = first.value
@@ -437,7 +437,3 @@ def is_used_as_tensor(word: str, definition: ast.AST) -> bool:
                     return False
                 used |= first.id in _FUNCTIONS
     return used
-
-
-def _is(expression: ast.expr, word: str) -> bool:
-    return isinstance(expression, ast.Name) and expression.id == word

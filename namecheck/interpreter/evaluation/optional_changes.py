@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from namecheck.core.dims import OPEN
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import is_name
 from namecheck.interpreter.domain import joins, values
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import NO_TAGS, SCORES, tag_of, with_tag
@@ -58,9 +59,5 @@ def _changed(if_node: ast.If) -> tuple[ast.Name, ...]:
         and len(statement.targets) == 1
         and isinstance(target := statement.targets[0], ast.Name)
         and isinstance(statement.value, ast.Call)
-        and any(_is(argument, target.id) for argument in statement.value.args)
+        and any(is_name(argument, target.id) for argument in statement.value.args)
     )
-
-
-def _is(expression: ast.expr, word: str) -> bool:
-    return isinstance(expression, ast.Name) and expression.id == word

@@ -48,7 +48,7 @@ class ToldResults:
         """Whether a call is far from the code that is judged, and its declaration tells it."""
         if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
             return False
-        return self._is_far(function, call.frame) and self._tells(function, call.store)
+        return self._tells(function, call.store) and self._is_far(function, call.frame)
 
     def of(self, function: FunctionValue, call: Call) -> Value:
         """The result of a call that is told; unknown where the declared dims will be filled in."""

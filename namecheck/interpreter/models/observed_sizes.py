@@ -18,7 +18,7 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol, symbols
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import nodes
+from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import equalities, joins, size_symbols
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
@@ -320,16 +320,12 @@ def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:
         if not isinstance(node, ast.If) or not isinstance(node.test, (ast.Name, ast.Attribute)):
             continue
         for statement in node.body:
-            if not isinstance(statement, ast.Assign) or not _is(statement.targets[0], word):
+            if not isinstance(statement, ast.Assign) or not is_name(statement.targets[0], word):
                 continue
             called = [each.func for each in nodes(statement.value) if isinstance(each, ast.Call)]
             if any(getattr(each, "attr", "") in _EXCHANGING for each in called):
                 return True
     return False
-
-
-def _is(expression: ast.expr, word: str) -> bool:
-    return isinstance(expression, ast.Name) and expression.id == word
 
 
 def is_of_another_case(

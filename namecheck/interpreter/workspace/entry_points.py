@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
-from namecheck.core.trees import nodes
+from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import class_lookup, meter
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Item, Parameter
@@ -32,15 +32,13 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.workspace.typed_values import NUMBERS, TypedValues
+from namecheck.interpreter.workspace.typed_values import NUMBERS, PLAIN, TypedValues
 
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.later import Later
 
 # The least budget of one entry point, however much is spent already.
 _LEAST: Final = 500
-# The types of which no value has items.
-_NUMBERS_ALONE: Final = ("int", "float", "bool")
 _SUBCLASSES: Final = 3
 # A default of -1 stands for a size that every caller gives.
 _NEGATIVE_SIZE: Final = "NC209"
@@ -299,7 +297,7 @@ class EntryPoints:
                     continue
                 if self.interpreter.declarations.field(instance, name, store) is None:
                     word = annotation.id if isinstance(annotation, ast.Name) else ""
-                    kind = word if word in NUMBERS else None
+                    kind = word if word in PLAIN else None
                     store.set((instance.address, name), self.interpreter.fresh("field", kind))
 
     def _annotated(self, cls: Value) -> Mapping[str, ast.expr]:
@@ -390,7 +388,7 @@ class EntryPoints:
         # Its name is that of a size, if it is used as one.
         provenance = Parameter(self.interpreter.new_address(), parameter.arg)
         if isinstance(made, Opaque) and made.link is None:
-            is_wrong = made.kind in _NUMBERS_ALONE and _has_items(parameter.arg, function.node)
+            is_wrong = made.kind in NUMBERS and _has_items(parameter.arg, function.node)
             return Opaque(provenance, None if is_wrong else made.kind)
         if isinstance(made, TupleValue) and made.cls is None:
             return replace(made, items=tuple(_items(made.items, Key(provenance))))
@@ -428,7 +426,7 @@ def _has_items(word: str, definition: ast.AST) -> bool:
             taken = node.iter
         elif isinstance(node, ast.Subscript):
             taken = node.value
-        if isinstance(taken, ast.Name) and taken.id == word:
+        if is_name(taken, word):
             return True
     return False
 

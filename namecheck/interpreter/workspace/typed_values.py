@@ -29,8 +29,10 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-NUMBERS: Final = ("int", "float", "str", "bool")
-"""The types whose values have no parts."""
+NUMBERS: Final = ("int", "float", "bool")
+"""The types of numbers: their values have no items."""
+PLAIN: Final = (*NUMBERS, "str")
+"""The types of which a value, if it is not known, is known by its type alone."""
 
 _LISTS: Final = frozenset({"list", "List"})
 _TUPLES: Final = frozenset({"tuple", "Tuple"})
@@ -67,7 +69,7 @@ class TypedValues:
                 address = ParameterTensor(self.interpreter.new_address())
                 return TensorValue(address, Held(Tensor()))
             name = kind.path.removeprefix("builtins.")
-            if name in NUMBERS:
+            if name in PLAIN:
                 return self.interpreter.fresh("parameter", name)
         if isinstance(kind, ClassValue) and kind.style == "typeddict":
             return self.interpreter.declarations.entries(kind, store)
