@@ -178,6 +178,17 @@ def test_many_stores_are_merged_in_groups(monkeypatch: pytest.MonkeyPatch) -> No
     assert all(merged.get((0, f"y{number}")) == Const(number) for number in range(1_000))
 
 
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_value_joined_many_times_keeps_none_of_the_joined_values(failed: bool) -> None:
+    ledger = Store().ledger
+    make = ledger.failed if failed else lambda: ledger.fresh("drawn")
+    joined = make()
+    for _ in range(10):
+        joined = joins.unknown_of((joined, make()), ledger)
+    assert joined.key.size == 1
+    assert joined.key.failed is failed
+
+
 def test_a_variable_bound_on_one_path_keeps_its_value() -> None:
     base = Store()
     left, right = base.fork(), base.fork()

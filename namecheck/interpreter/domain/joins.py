@@ -13,7 +13,7 @@ from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
-from namecheck.interpreter.domain.provenance import Fresh, Item
+from namecheck.interpreter.domain.provenance import Failed, Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store
 from namecheck.interpreter.domain.tags import common_tags
 from namecheck.interpreter.domain.values import (
@@ -254,8 +254,9 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
             links.update(dict.fromkeys(choice.link.of))
     link = Picked(links, number, number) if links else None
     ledger.meter.spend(0 if link is None else (len(links) + len(link.origins)) >> 1)
-    provenance = Fresh("join", number, tuple(filter(has_failed, choices)))
-    return Opaque(provenance, kinds.pop() if len(kinds) == 1 else None, link)
+    # Which of them have failed does not matter, and would keep all values that a loop has joined.
+    made = Failed(number) if any(map(has_failed, choices)) else Fresh("join", number)
+    return Opaque(made, kinds.pop() if len(kinds) == 1 else None, link)
 
 
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:

@@ -27,18 +27,19 @@ class Provenance:
 class Fresh(Provenance):
     """A value of unknown origin; its number makes it unequal to all others.
 
-    `reason` helps whoever debugs the analysis. If it is a join, `failed` has the failed values
-    among the joined ones (see `Failed`).
+    `reason` helps whoever debugs the analysis.
     """
 
     reason: str
     number: int
-    failed: tuple[Hashable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Failed(Provenance):
-    """The missing result of an operator with a contradiction: nothing is concluded from it."""
+    """The missing result of an operator with a contradiction: nothing is concluded from it.
+
+    So is a value that may be such a result.
+    """
 
     number: int
 
