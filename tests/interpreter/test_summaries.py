@@ -176,6 +176,17 @@ a, b = torch.zeros(2, names=('N',)), torch.zeros(2, names=('N',))
 reveal_names(both(a, b))
 reveal_names(both(b, b))
 """,
+    "an equation of the axes of an argument": """
+from jaxtyping import Float
+def joined(x, y):
+    reveal_names(x + y)
+    return x
+def compare(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"]):
+    joined(a, a)
+    if a.shape[0] == b.shape[0]:
+        reveal_names(joined(b, a))
+    joined(a, b)
+""",
     "sizes that differ from call to call": """
 def f(x):
     return x[torch.rand(2) > 0]
@@ -209,6 +220,23 @@ def compare(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"]):
     activated(torch.zeros(2, 3))
 """
     assert runs(source, "activated") == 1
+
+
+@pytest.mark.parametrize(("argument", "count"), [("c", 1), ("a", 2)])
+def test_an_equation_concerns_a_call_with_an_axis_of_it(argument: str, count: int) -> None:
+    source = f"""
+from jaxtyping import Float
+from torch import Tensor
+
+def activated(x):
+    return x.relu()
+
+def compare(a: Float[Tensor, "n"], b: Float[Tensor, "m"], c: Float[Tensor, "k"]):
+    activated({argument})
+    assert a.shape[0] == b.shape[0]
+    activated({argument})
+"""
+    assert runs(source, "activated") == count
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import enum
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from operator import is_
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from namecheck.core import names as naming
 from namecheck.core import sizes
@@ -38,9 +38,11 @@ from namecheck.interpreter.domain.values import (
     Picked,
 )
 
+Part = TypeVar("Part")
 Numbers: TypeAlias = frozenset[int]
 
 NO_NUMBERS: Final[Numbers] = frozenset()
+_NONE: Final[frozenset[Any]] = frozenset()
 
 
 class NotRenamable(Exception):
@@ -51,45 +53,83 @@ class Unpaired(Exception):
     """A number that is paired with no other."""
 
 
-class Numbering:
-    """Finds the numbers in values that are within the range of one analysis.
-
-    An object with a number outside the range was made in an earlier analysis: it is not renamed.
-    """
+class Walk(Generic[Part]):
+    """Finds parts of one kind in values; of shared values once."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.range = ledger.block
         self._ledger = ledger
         # By identity, because the hash of a value would visit all its parts. The value is kept, so
         # that no other object gets its identity.
-        self._cache: dict[int, tuple[object, Numbers]] = {}
+        self._cache: dict[int, tuple[object, frozenset[Part]]] = {}
 
-    def of(self, part: object) -> Numbers:
-        """The numbers in a value; raises `NotRenamable`."""
+    def of_int(self, number: int) -> frozenset[Part]:
+        """The parts in an int."""
+        raise NotImplementedError
+
+    def of_text(self, text: str) -> frozenset[Part]:
+        """The parts in a text, which may be the name of an axis."""
+        raise NotImplementedError
+
+    def of(self, part: object) -> frozenset[Part]:
+        """The parts in a value; raises `NotRenamable`."""
         kind = type(part)
         if kind not in _SHARED:
             return _HANDLING[kind][0](part, self)
         cached = self._cache.get(id(part))
         if cached is not None:
             return cached[1]
-        numbers = _HANDLING[kind][0](part, self)
-        self._cache[id(part)] = part, numbers
-        return numbers
+        found = _HANDLING[kind][0](part, self)
+        self._cache[id(part)] = part, found
+        return found
 
-    def of_all(self, members: Iterable[object]) -> Numbers:
-        """The numbers in any of some values."""
+    def of_all(self, members: Iterable[object]) -> frozenset[Part]:
+        """The parts in any of some values."""
         of = self.of
         found = [
-            numbers
+            parts
             for member in members
-            if member.__class__ not in _WITHOUT and (numbers := of(member))
+            if member.__class__ not in _WITHOUT and (parts := of(member))
         ]
         if not found:
-            return NO_NUMBERS
+            return _NONE
         if len(found) == 1:
             return found[0]
         self._ledger.meter.spent += sum(map(len, found)) >> 6
         return frozenset().union(*found)
+
+
+class Numbering(Walk[int]):
+    """Finds the numbers in values that are within the range of one analysis.
+
+    An object with a number outside the range was made in an earlier analysis: it is not renamed.
+    `wording` finds the words in values.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.range = ledger.block
+        self.wording = Wording(ledger)
+
+    def of_int(self, number: int) -> Numbers:
+        """The number itself, if it is in the range."""
+        return frozenset((number,)) if number in self.range else NO_NUMBERS
+
+    def of_text(self, text: str) -> Numbers:
+        """The numbers of the scopes in it."""
+        scopes = naming.scopes(text)
+        return frozenset(n for n in scopes if n in self.range) if scopes else NO_NUMBERS
+
+
+class Wording(Walk[str]):
+    """Finds the words in values that may be axes: axes of one scope have one number."""
+
+    def of_int(self, number: int) -> frozenset[str]:
+        """Nothing: a number is no axis."""
+        return _NONE
+
+    def of_text(self, text: str) -> frozenset[str]:
+        """The factors of the name that it may be."""
+        return frozenset(text.split("*"))
 
 
 class Renaming:
@@ -110,6 +150,11 @@ class Renaming:
     def steps(self) -> int:
         """What it has cost, in steps."""
         return _SHARED_PART * len(self._renamed)
+
+    @property
+    def counterparts(self) -> Collection[int]:
+        """The numbers of the other call that are paired."""
+        return self._back
 
     def pair(self, number: int, counterpart: int) -> bool:
         """Pair two numbers; False if either is paired with a third.
@@ -177,7 +222,7 @@ class Renaming:
         return naming.rescoped(text, lambda scope: _rename_int(scope, self))
 
 
-_Part: TypeAlias = Callable[[Any, Numbering], Numbers]
+_Find: TypeAlias = Callable[[Any, Walk[Any]], frozenset[Any]]
 _Match: TypeAlias = Callable[[Any, Any, Renaming], bool]
 _Rename: TypeAlias = Callable[[Any, Renaming], Any]
 
@@ -194,8 +239,8 @@ _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)
 _WITHOUT: Final = frozenset({bool, type(None), Unknown, Place})
 
 
-def _no_numbers(part: object, numbering: Numbering) -> Numbers:
-    return NO_NUMBERS
+def _no_numbers(part: object, walk: Walk[Part]) -> frozenset[Part]:
+    return _NONE
 
 
 def _equal(part: object, counterpart: object, renaming: Renaming) -> bool:
@@ -209,8 +254,8 @@ def _same(value: Any, renaming: Renaming) -> Any:
 # Numbers themselves, and the text of axes
 
 
-def _of_int(number: int, numbering: Numbering) -> Numbers:
-    return frozenset((number,)) if number in numbering.range else NO_NUMBERS
+def _of_int(number: int, walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_int(number)
 
 
 def _match_ints(number: int, counterpart: int, renaming: Renaming) -> bool:
@@ -229,9 +274,8 @@ def _rename_int(number: int, renaming: Renaming) -> int:
     return number
 
 
-def _of_text(text: str, numbering: Numbering) -> Numbers:
-    scopes = naming.scopes(text)
-    return frozenset(n for n in scopes if n in numbering.range) if scopes else NO_NUMBERS
+def _of_text(text: str, walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_text(text)
 
 
 def _match_texts(text: str, other_text: str, renaming: Renaming) -> bool:
@@ -249,8 +293,8 @@ def _rename_text(text: str, renaming: Renaming) -> str:
     return renaming.text(text)
 
 
-def _of_const(const: Const, numbering: Numbering) -> Numbers:
-    return NO_NUMBERS if type(const.value) is str else numbering.of(const.value)
+def _of_const(const: Const, walk: Walk[Part]) -> frozenset[Part]:
+    return _NONE if type(const.value) is str else walk.of(const.value)
 
 
 def _match_consts(const: Const, other_const: Const, renaming: Renaming) -> bool:
@@ -285,8 +329,8 @@ def _rename_expression(expression: Expression, renaming: Renaming) -> Any:
 # Containers
 
 
-def _of_items(members: Iterable[object], numbering: Numbering) -> Numbers:
-    return numbering.of_all(members)
+def _of_items(members: Iterable[object], walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_all(members)
 
 
 def _match_tuples(
@@ -316,8 +360,8 @@ def _rename_set(elements: frozenset[Any], renaming: Renaming) -> frozenset[Any]:
     return frozenset([renaming.renamed(element) for element in elements])
 
 
-def _of_mapping(mapping: Mapping[Any, Any], numbering: Numbering) -> Numbers:
-    return numbering.of_all(mapping) | numbering.of_all(mapping.values())
+def _of_mapping(mapping: Mapping[Any, Any], walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_all(mapping) | walk.of_all(mapping.values())
 
 
 def _match_mappings(
@@ -337,8 +381,8 @@ def _rename_mapping(mapping: Mapping[Any, Any], renaming: Renaming) -> Mapping[A
 # Values that are no dataclasses
 
 
-def _of_key(key: Key, numbering: Numbering) -> Numbers:
-    return numbering.of_all(key.provenance.parts())
+def _of_key(key: Key, walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_all(key.provenance.parts())
 
 
 def _match_keys(key: Key, other_key: Key, renaming: Renaming) -> bool:
@@ -349,9 +393,9 @@ def _rename_key(key: Key, renaming: Renaming) -> Key:
     return Key(renaming.renamed(key.provenance))
 
 
-def _of_opaque(opaque: Opaque, numbering: Numbering) -> Numbers:
-    numbers = numbering.of(opaque.key)
-    return numbers if opaque.link is None else numbers | numbering.of(opaque.link)
+def _of_opaque(opaque: Opaque, walk: Walk[Part]) -> frozenset[Part]:
+    numbers = walk.of(opaque.key)
+    return numbers if opaque.link is None else numbers | walk.of(opaque.link)
 
 
 def _match_opaques(opaque: Opaque, other_opaque: Opaque, renaming: Renaming) -> bool:
@@ -370,8 +414,8 @@ def _rename_opaque(opaque: Opaque, renaming: Renaming) -> Opaque:
     return Opaque(key, opaque.kind, link)
 
 
-def _of_picked(picked: Picked, numbering: Numbering) -> Numbers:
-    return numbering.of_all((picked.of, picked.where, picked.born))
+def _of_picked(picked: Picked, walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_all((picked.of, picked.where, picked.born))
 
 
 def _match_picked(picked: Picked, other_picked: Picked, renaming: Renaming) -> bool:
@@ -388,10 +432,10 @@ def _rename_picked(picked: Picked, renaming: Renaming) -> Picked:
     return Picked(of, where, born)
 
 
-def _of_generator(generator: Generator, numbering: Numbering) -> Numbers:
+def _of_generator(generator: Generator, walk: Walk[Part]) -> frozenset[Part]:
     if generator.changes:
         raise NotRenamable
-    return numbering.of_all((generator.environment, generator.function))
+    return walk.of_all((generator.environment, generator.function))
 
 
 def _match_held(held: Held, other_held: Held, renaming: Renaming) -> bool:
@@ -410,15 +454,15 @@ def _rename_held(held: Held, renaming: Renaming) -> Held:
     return Held(renaming.renamed(held.tensor), origins, renaming.renamed(held.tags))
 
 
-def _not_renamable(part: object, numbering: Numbering) -> Numbers:
+def _not_renamable(part: object, walk: Walk[Part]) -> frozenset[Part]:
     raise NotRenamable
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
-def _of_dataclass(value: Any, numbering: Numbering) -> Numbers:
-    return numbering.of_all([getattr(value, name) for name in _FIELDS[type(value)]])
+def _of_dataclass(value: Any, walk: Walk[Part]) -> frozenset[Part]:
+    return walk.of_all([getattr(value, name) for name in _FIELDS[type(value)]])
 
 
 def _match_dataclasses(value: Any, counterpart: object, renaming: Renaming) -> bool:
@@ -436,7 +480,7 @@ def _rename_dataclass(value: Any, renaming: Renaming) -> Any:
     return value if all(map(is_, parts, renamed)) else kind(*renamed)
 
 
-_Handling: TypeAlias = tuple[_Part, _Match, _Rename]
+_Handling: TypeAlias = tuple[_Find, _Match, _Rename]
 _AS_IT_IS: Final[_Handling] = (_no_numbers, _equal, _same)
 _MAPPING: Final[_Handling] = (_of_mapping, _match_mappings, _rename_mapping)
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core.dataclasses import dataclass
-from namecheck.interpreter.domain.cells import AxisCell
+from namecheck.interpreter.domain.cells import EQUAL_SIZES, AxisCell
 from namecheck.interpreter.domain.reachability import reachable
 from namecheck.interpreter.domain.recordings import OWN, Recording
 from namecheck.interpreter.domain.renaming import (
@@ -42,6 +42,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
+from namecheck.interpreter.evaluation import met_equations
 from namecheck.interpreter.evaluation.circumstances import Answers, Circumstances, root
 from namecheck.interpreter.evaluation.findings import Findings
 from namecheck.interpreter.evaluation.frames import Call, PathEnds
@@ -57,6 +58,8 @@ _EARLY: Final = 4
 _MOST_CELLS: Final = 8_192
 # How many summaries one function may have.
 _EACH: Final = 8
+# Stands for the equations of a call that has asked for none.
+_NONE_READ: Final = object()
 # After so many runs a function must have had one hit in `_WORTH` runs, or it gets no summaries.
 _TRIALS: Final = 24
 _WORTH: Final = 8
@@ -210,6 +213,7 @@ class _Summary:
     __slots__ = (
         "_cells",
         "_effects",
+        "_equations",
         "_initials",
         "_inputs",
         "_is_silent",
@@ -254,7 +258,12 @@ class _Summary:
             for content in contents.values()
             if content is not cells.get(key, ABSENT)
         )
-        self._reads = [read for read in recording.reads.items() if read[1] is not OWN]
+        reads = {key: content for key, content in recording.reads.items() if content is not OWN}
+        # A call that equates sizes itself writes its equations and all those before it.
+        self._equations: Any = _NONE_READ
+        if EQUAL_SIZES in reads and EQUAL_SIZES not in recording.written:
+            self._equations = reads.pop(EQUAL_SIZES)
+        self._reads = list(reads.items())
         self._untouched = frozenset(recording.untouched)
         self._made = made_numbers
         self._initials = recording.initials
@@ -300,7 +309,7 @@ class _Summary:
                 is_small = len(self._effects.cells) <= _MOST_CELLS
                 needed = self._effects.needed
                 self.usable = is_small and (not needed or needed <= self._met(numbering))
-            if not self.usable or not self._finds(renaming, call.store):
+            if not self.usable or not self._finds(renaming, inputs, call.store):
                 return None
         except Unpaired:
             return None
@@ -309,7 +318,7 @@ class _Summary:
             return None
         return renaming
 
-    def _finds(self, renaming: Renaming, store: Store) -> bool:
+    def _finds(self, renaming: Renaming, inputs: tuple[object, ...], store: Store) -> bool:
         """Whether another call would read the same contents; extends the renaming."""
         ledger = store.ledger
         reads: list[tuple[Hashable, Any]] = []
@@ -330,6 +339,17 @@ class _Summary:
                         self._ask_early(position, renaming.numbering)
                         return False
                     reads.append((counterpart, other))
+                if self._equations is not _NONE_READ:
+                    other = store.get(EQUAL_SIZES, ABSENT)
+                    if not met_equations.match(
+                        self._equations,
+                        other,
+                        renaming,
+                        lambda: self._words_met(self._inputs, self._reads, renaming, store),
+                        lambda: self._words_met(inputs, reads, renaming, store),
+                    ):
+                        return False
+                    reads.append((EQUAL_SIZES, other))
         finally:
             # What differs mostly differs early.
             ledger.meter.spent += 4 + 4 * len(reads)
@@ -340,6 +360,17 @@ class _Summary:
                 self._untouched.difference(touched) if touched else self._untouched
             )
         return True
+
+    def _words_met(
+        self,
+        inputs: tuple[object, ...],
+        reads: Iterable[object],
+        renaming: Renaming,
+        store: Store,
+    ) -> Collection[str]:
+        """The words in all that a call has met."""
+        made_before = [(key, store.get(key, ABSENT)) for key in self._untouched]
+        return renaming.numbering.wording.of_all((inputs, *reads, *made_before))
 
     def _ask_early(self, position: int, numbering: Numbering) -> None:
         """Compare this read before the others from now on: what differed once differs often."""
