@@ -33,14 +33,14 @@ def match(
     return renaming.matches(own, counterpart)
 
 
-def _about(content: Any, numbers: Collection[int], find_words: FindWords) -> Equations | None:
-    """The equations that a call has met, which has met these numbers."""
+def _about(content: Any, paired: Collection[int], find_words: FindWords) -> Equations | None:
+    """The equations that a call has met, which has paired these numbers."""
     if not isinstance(content, Equations):
         return None
 
     def is_possible(word: str) -> bool:
         scopes = naming.scopes(word)
-        return not scopes or any(scope in numbers for scope in scopes)
+        return not scopes or any(scope in paired for scope in scopes)
 
     possible = content.about(is_possible)
     if possible is None:
