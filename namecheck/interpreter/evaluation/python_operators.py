@@ -282,13 +282,14 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return _percent(left.value, right, store)
     provenance = Operation(name, tuple(identities.of(value, store) for value in values))
     if name in _COMPARISONS:
-        return Opaque(provenance, "bool")
-    kinds = {_kind(value) for value in values}
+        return Opaque(provenance, _kind_of_test(values))
+    kinds = {kind_of(value) for value in values}
     kind = kinds.pop() if len(kinds) == 1 else "float" if kinds <= {"int", "float"} else None
     return Opaque(provenance, "float" if name == "Div" and kind in _NUMBERS else kind)
 
 
-def _kind(value: Value) -> str | None:
+def kind_of(value: Value) -> str | None:
+    """The type of a constant, or of an opaque value; None where it is unknown."""
     if isinstance(value, Const):
         return type(value.value).__name__
     return value.kind if isinstance(value, Opaque) else None
@@ -372,7 +373,7 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
                 if (isinstance(content, Repeated))
                 else ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")))
             )
-    kinds = {_kind(left), _kind(right)}
+    kinds = {kind_of(left), kind_of(right)}
     provenance = Operation("Mult", (identities.of(left, store), identities.of(right, store)))
     return Opaque(provenance, kinds.pop() if len(kinds) == 1 else None)
 
@@ -382,7 +383,8 @@ def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
     if answer is True and _may_be_tensor(left) and _may_be_tensor(right):
         answer = None  # they compare element by element
     if answer is None:
-        return _tested(equality(left, right, store), name == "Eq")
+        kind = _kind_of_test((left, right))
+        return _tested(equality(left, right, store), name == "Eq", kind)
     return TRUE if answer is (name == "Eq") else FALSE
 
 
@@ -390,13 +392,19 @@ def _may_be_tensor(value: Value) -> bool:
     return isinstance(value, Opaque) and value.kind is None
 
 
+def _kind_of_test(operands: Sequence[Value]) -> str | None:
+    """The kind of a comparison: any where one of its operands may be a tensor, an array, …"""
+    may_be_any = any(map(_may_be_tensor, operands)) and all(map(_may_meet_tensor, operands))
+    return None if may_be_any else "bool"
+
+
 def equality(left: Value, right: Value, store: Store) -> Key:
     """The key for the equality of two values, whatever their order."""
     return identities.equality_of(identities.of(left, store), identities.of(right, store))
 
 
-def _tested(key: Key, positive: bool) -> Opaque:
-    return Opaque(key if positive else Negation(key), "bool")
+def _tested(key: Key, positive: bool, kind: str | None = "bool") -> Opaque:
+    return Opaque(key if positive else Negation(key), kind)
 
 
 def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
@@ -407,7 +415,8 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     answer = shape_tests.is_less(*pair)
     if answer is not None:
         return TRUE if answer is (name in ("Lt", "Gt")) else FALSE
-    return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"))
+    kind = _kind_of_test((left, right))
+    return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"), kind)
 
 
 def _relation(
