@@ -48,12 +48,17 @@ def translated(
     kwargs: Mapping[str, Any],
     positional_parameters: Sequence[Parameter | None],
     keyword_parameters: Mapping[str, Parameter],
+    *,
+    are_aligned: bool,
 ) -> Changes:
     """The changes to a call, given the parameter of each argument.
 
-    Raises `Contradiction` if the first tensor of the call has no dim of a name.
+    Where the tensors of the call `are_aligned`, a name is that of a dim of the broadcast ones.
+    Raises `Contradiction` if the first tensor of the call, or none of the aligned ones, has a dim
+    of a name.
     """
-    receiver = _receiver((*args, *kwargs.values()))
+    tensors = tuple(_tensors((*args, *kwargs.values())))
+    receivers = tensors if are_aligned else tensors[:1]
     positional: list[tuple[int, Any]] = []
     keyword_arguments: list[tuple[str, Any]] = []
     dropped: list[int | str] = []
@@ -61,12 +66,12 @@ def translated(
         if parameter is not None and is_fresh(parameter):
             dropped.append(index)
         elif parameter is not None and parameter.kinds & NAMING and contains_text(arg):
-            positional.append((index, _indices(arg, receiver)))
+            positional.append((index, _indices(arg, receivers)))
     for key, parameter in keyword_parameters.items():
         if is_fresh(parameter):
             dropped.append(key)
         elif parameter.kinds & NAMING and contains_text(kwargs[key]):
-            keyword_arguments.append((key, _indices(kwargs[key], receiver)))
+            keyword_arguments.append((key, _indices(kwargs[key], receivers)))
     return Changes(tuple(positional), tuple(keyword_arguments), tuple(dropped))
 
 
@@ -77,11 +82,6 @@ def contains_text(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(contains_text, value))
 
 
-def _receiver(values: Sequence[Any]) -> torch.Tensor | None:
-    """The tensor whose names the arguments refer to: the first one."""
-    return next(_tensors(values), None)
-
-
 def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -90,11 +90,21 @@ def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
             yield from _tensors(value)
 
 
-def _indices(value: Any, tensor: torch.Tensor | None) -> Any:
+def _indices(value: Any, receivers: Sequence[torch.Tensor]) -> Any:
     """An argument with each name replaced by the index of its dim."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_indices(part, tensor) for part in value)
-    return index_of(value, tensor) if isinstance(value, str) else value
+        return type(value)(_indices(part, receivers) for part in value)
+    return _index_in_any(value, receivers) if isinstance(value, str) else value
+
+
+def _index_in_any(name: str, receivers: Sequence[torch.Tensor]) -> int:
+    """The index of the dim with this name in one tensor, or in what several broadcast to."""
+    if len(receivers) > 1:
+        for tensor in receivers:
+            names = tensor_names.visible_names(tensor)
+            if name in names:
+                return names.index(name) - len(names)  # broadcasting aligns from the right
+    return index_of(name, receivers[0] if receivers else None)
 
 
 def index_of(name: str, tensor: torch.Tensor | None) -> int:

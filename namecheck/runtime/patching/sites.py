@@ -21,6 +21,7 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, native
+from namecheck.rules import registry
 from namecheck.runtime.core import call_sites, reporting, tensor_names
 from namecheck.runtime.core.errors import Contradicted
 from namecheck.runtime.core.tensor_names import Names
@@ -373,10 +374,17 @@ class Site:
             self.target.operator, *self._abstract(args, kwargs, sized=True)
         )
         try:
-            return argument_translation.translated(args, kwargs, positional, keywords)
+            return argument_translation.translated(
+                args, kwargs, positional, keywords, are_aligned=self._is_of_aligned_dims
+            )
         except Contradiction as untranslatable:
             contradiction = inference.contradiction or untranslatable
             raise reporting.error_for(contradiction, values) from untranslatable
+
+    @property
+    def _is_of_aligned_dims(self) -> bool:
+        """Whether the tensors are aligned before a dim of them is looked for."""
+        return registry.traits_of(self.target.row.names).aligns == "matched"
 
     def _contradicted(
         self, inference: Inference, args: tuple[Any, ...], kwargs: dict[str, Any]
