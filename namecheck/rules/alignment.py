@@ -74,6 +74,22 @@ def _check_all_found(dims: Dims, model: Dims) -> None:
                 names=naming.words([dim.name]),
                 help=f"The tensor's names are {dims.show()}; each must be in the alignment.",
             )
+    if _too_few_remain(dims, model):
+        raise Contradiction(
+            "NC108",
+            f"align_to: Cannot find all dims of Tensor{dims.show()} in desired alignment "
+            f"{model.show()}.",
+            help="Each dim of the tensor must have one of the names.",
+        )
+
+
+def _too_few_remain(dims: Dims, model: Dims) -> bool:
+    """Whether fewer names of `model` remain than there are dims of unknown names."""
+    if model.open or UNKNOWN in model.names:
+        return False
+    present = set(naming.words(dims.names))
+    remaining = set(naming.words(model.names)) - present
+    return sum(name is UNKNOWN for name in dims.names) > len(remaining)
 
 
 def _surely_lacks(model: Dims, name: Name) -> bool:

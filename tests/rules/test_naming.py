@@ -93,6 +93,15 @@ def test_align_to() -> None:
     assert names(infer("align_to", HALF, ..., "N")) == (None, "N")
 
 
+def test_dims_of_unknown_names_need_a_name_each() -> None:
+    one, two = Tensor(Dims.of(UNKNOWN)), Tensor(Dims.of("N", UNKNOWN))
+    assert code(infer("align_to", one, None)) == "NC108"
+    assert code(infer("align_to", two, "N", None)) == "NC108"
+    assert code(infer("align_as", two, Tensor(Dims.of("N", None)))) == "NC108"
+    assert names(infer("align_to", two, "N", "C")) == ("N", "C")
+    assert brief(infer("align_to", one, UNKNOWN)) == "?"
+
+
 def test_align_to_of_open_dims() -> None:
     assert brief(infer("align_to", ANY, "N", "C")) == "N C"
     assert brief(infer("align_to", N_ANY_W, "C", ...)) == "C N ... W"
