@@ -322,7 +322,7 @@ def _apply(
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.has_named(inputs))
-    return Inference(result, fields=row.returns, may_be_input=row.may_be == "input")
+    return Inference(result, fields=row.returns, may_be_input=bool(row.may_be))
 
 
 def _rule(name: str, row: Operator) -> registry.Rule:

@@ -44,7 +44,8 @@ class Operator:
       and else "contracts" (takes those of the result), "reshapes" (the same, whatever its shape
       was) or "unifies" (its names and those of the result must match); "abandoned": it keeps its
       first name.
-    - `may_be`: "input" where the result may be the input itself, as for ``x.float()``.
+    - `may_be`: "input" where the result may be the input itself, as for ``x.contiguous()``; "input
+      unless changed" where it is, unless the call changes its dtype or device (``x.float()``).
 
     Differences of torch 2.12, the last version with named tensors:
 
@@ -247,7 +248,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "inplace": ("unifies", "contracts", "keeps", "becomes"),
         "out": ("takes", "keeps", "resized", "contracts", "reshapes", "unifies", "abandoned"),
-        "may_be": ("input",),
+        "may_be": ("input", "input unless changed"),
         "flow": (
             *("normalises", "turns", "carries", "reduces", "selects", "contracts", "indexes"),
             *("bounds", "classifies", "picks", "scales", "divides", "meets"),

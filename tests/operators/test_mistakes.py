@@ -74,7 +74,8 @@ def test_the_row_itself_is_right() -> None:
         ),
         (
             f'{ROW}, may_be = "inputs"',
-            "column 'may_be': unknown word 'inputs'; did you mean 'input'?; the words are input",
+            "column 'may_be': unknown word 'inputs'; did you mean 'input'?; the words are input, "
+            "input unless changed",
         ),
         (
             f'{ROW}, flow = "reduce"',

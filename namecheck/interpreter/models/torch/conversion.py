@@ -41,7 +41,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
-from namecheck.interpreter.models.torch.operands import may_be_one
+from namecheck.interpreter.models.torch.operands import OperatorCall, is_one, may_be_one
 from namecheck.rules import registry
 
 _NUMBERS: Final = frozenset({"float", "complex"})
@@ -65,6 +65,17 @@ def picked(interpreter: Interpreter, passed: Value, value: Value, store: Store) 
         return value
     number = interpreter.new_address()
     return TensorValue(Picked((passed,), number, number), value.initial, value.tags)
+
+
+def passed_on(
+    interpreter: Interpreter, operator_call: OperatorCall, passed: TensorValue, result: TensorValue
+) -> Value:
+    """The result of a call that may return its operand; the operand where it certainly is that."""
+    store = operator_call.store
+    before = joins.held(passed, store).tensor
+    if is_one(operator_call, before, result.initial.tensor):
+        return passed
+    return picked(interpreter, passed, result, store)
 
 
 def each_picked(

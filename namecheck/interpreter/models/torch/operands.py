@@ -165,6 +165,32 @@ def may_be_one(input: Tensor, tensor: Tensor) -> bool:
     )
 
 
+def is_one(operator_call: OperatorCall, input: Tensor, tensor: Tensor) -> bool:
+    """Whether a result that is the input unless it is changed is certainly the input itself.
+
+    A call that asks for a copy, or for an order in memory, may copy. A device without an index may
+    be another one of its kind.
+    """
+    row, args, keywords = operator_call.row, operator_call.args, operator_call.keywords
+    if row is None or row.may_be != "input unless changed" or input.dims != tensor.dims:
+        return False
+    if len(args) > _MOST_OF_NO_COPY or not keywords.keys() <= _OF_NO_COPY:
+        return False
+    keeps_dtype = not row.dtype or row.dtype == "first" or _is_one_dtype(input, tensor)
+    keeps_device = not row.device or (input.device == tensor.device and tensor.device in _SINGLE)
+    return keeps_dtype and keeps_device
+
+
+def _is_one_dtype(input: Tensor, tensor: Tensor) -> bool:
+    return isinstance(tensor.dtype, str) and input.dtype == tensor.dtype
+
+
+# The arguments of `to` and its kin that ask for no copy: the tensor, a device, a dtype.
+_MOST_OF_NO_COPY: Final = 3
+_OF_NO_COPY: Final = frozenset({"dtype", "device", "other", "non_blocking"})
+_SINGLE: Final = (devices.CPU, devices.META)
+
+
 def frozen(value: Any) -> Hashable:
     """A key for a lowered value: equal for equal values of one type (1, 1.0 and True are three)."""
     if not isinstance(value, _CONTAINERS):

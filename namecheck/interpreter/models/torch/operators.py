@@ -495,7 +495,7 @@ class TorchOperators:
         )
         if answer.may_be_input and tensor is not None:
             source = self.promote(tensor, store) if isinstance(tensor, Opaque) else tensor
-            return conversion.picked(self.interpreter, source, tensor_value, store)
+            return conversion.passed_on(self.interpreter, operator_call, source, tensor_value)
         if self.has(operator_call.operator, "a"):
             address = AttributeTensor(self.interpreter.new_address())
             return TensorValue(address, tensor_value.initial, tensor_value.tags)
