@@ -64,13 +64,13 @@ def infer(
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     defaults: Defaults | None = STANDARD,
-    out_may_be_input: bool = False,
+    out_is_input: Answer = Answer.NO,
     **kwargs: Any,
 ) -> Inference:
     """Infer the result of a call of `operator`, from the table and its rule.
 
     `defaults` are the default dtype and device; with None no attribute is checked or inferred.
-    `out_may_be_input` is whether a tensor passed as ``out=`` may be one of the inputs itself.
+    `out_is_input` is whether a tensor passed as ``out=`` is one of the inputs itself.
 
     `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
     as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
@@ -79,12 +79,15 @@ def infer(
     rows = table() if rows is None else rows
     form, key = _form(operator)
     row, inplace = _find(key, rows)
-    out = kwargs.get("out") if out_may_be_input else None
-    resizes_input = out is not None and registry.traits_of(row.names).aligns != "broadcast"
+    out = None if out_is_input is Answer.NO else kwargs.get("out")
+    is_elementwise = registry.traits_of(row.names).aligns == "broadcast"
+    resizes_input = out is not None and not is_elementwise
     try:
         inference = _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
         if resizes_input and not _keeps_shape(out, inference):
             return _of_resized_input(out)
+        if out_is_input is Answer.YES and is_elementwise and row.out != "takes late":
+            inference = _of_unresized_input(out, inference)
         if semantics is Semantics.NATIVE:
             _check_ranks((inference.result, *inference.after.values()))
         return inference
@@ -107,7 +110,7 @@ def infer(
                 semantics=semantics,
                 rows=rows,
                 defaults=None,
-                out_may_be_input=out_may_be_input,
+                out_is_input=out_is_input,
                 **kwargs,
             )
             if plain.contradiction is not None:
@@ -139,6 +142,18 @@ def _of_resized_input(out: Any) -> Inference:
     refuses such an ``out=``.
     """
     return Inference(UNKNOWN, {"out": _forgotten(out)})
+
+
+def _of_unresized_input(out: Any, inference: Inference) -> Inference:
+    """An elementwise call whose ``out=`` is an input, which is refused if it has another shape."""
+    written = inference.after.get("out")
+    if inference.contradiction is None and isinstance(out, Tensor) and isinstance(written, Tensor):
+        try:
+            help = "An input is not resized; write to another tensor."
+            _check_shape(out.dims, written.dims, "unifies", help)
+        except Contradiction as contradiction:
+            return Inference(UNKNOWN, {"out": out}, contradiction.alone())
+    return inference
 
 
 def _keeps_shape(out: Any, inference: Inference) -> bool:
@@ -444,7 +459,12 @@ def _in_place(
     return Inference(result, {passed_as: result})
 
 
-def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:
+_UNSHAPED: Final = (
+    "An in-place call cannot change the shape; use the call that returns a new tensor."
+)
+
+
+def _check_shape(own_dims: Dims, result: Dims, word: str, help: str = _UNSHAPED) -> None:
     """Refuse an in-place result of another shape than the receiver's (recorded: add_, addmm_)."""
     if dim_map.same_shape(own_dims, result) is not Answer.NO:
         return
@@ -456,7 +476,7 @@ def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:
     raise Contradiction(
         "NC201",
         text.format(*shapes),
-        help="An in-place call cannot change the shape; use the call that returns a new tensor.",
+        help=help,
     )
 
 

@@ -43,7 +43,8 @@ class Operator:
       own, is "resized" (takes them whatever its shape was); it keeps its own if no input has any,
       and else "contracts" (takes those of the result), "reshapes" (the same, whatever its shape
       was) or "unifies" (its names and those of the result must match); "abandoned": it keeps its
-      first name.
+      first name. An elementwise result is not written to an input of another shape, unless it
+      "takes late", after the inputs were read.
     - `may_be`: "input" where the result may be the input itself, as for ``x.contiguous()``; "input
       unless changed" where it is, unless the call changes its dtype or device (``x.float()``).
 
@@ -247,7 +248,16 @@ TABLES: Final[Mapping[str, str]] = MappingProxyType(
 WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "inplace": ("unifies", "contracts", "keeps", "becomes"),
-        "out": ("takes", "keeps", "resized", "contracts", "reshapes", "unifies", "abandoned"),
+        "out": (
+            "takes",
+            "keeps",
+            "resized",
+            "contracts",
+            "reshapes",
+            "unifies",
+            "abandoned",
+            "takes late",
+        ),
         "may_be": ("input", "input unless changed"),
         "flow": (
             *("normalises", "turns", "carries", "reduces", "selects", "contracts", "indexes"),

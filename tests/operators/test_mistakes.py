@@ -70,7 +70,7 @@ def test_the_row_itself_is_right() -> None:
         (
             f'{ROW}, out = "resize"',
             "column 'out': unknown word 'resize'; did you mean 'resized'?; the words are "
-            "takes, keeps, resized, contracts, reshapes, unifies, abandoned",
+            "takes, keeps, resized, contracts, reshapes, unifies, abandoned, takes late",
         ),
         (
             f'{ROW}, may_be = "inputs"',

@@ -35,6 +35,37 @@ class Hostile(tuple[Any, ...]):
     __len__ = __hash__ = __eq__ = __repr__ = __str__ = __iter__  # type: ignore[assignment]
 
 
+class WithoutHash(str):
+    """A text that is hashed for the first time when a call is looked up."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        raise ZeroDivisionError
+
+
+class Classless:
+    """An object that does not tell its class."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise ZeroDivisionError
+
+
+class Meta(type):
+    """The class of a class without a hash."""
+
+    def __hash__(cls) -> int:
+        raise ZeroDivisionError
+
+    def __eq__(cls, other: object) -> bool:
+        raise ZeroDivisionError
+
+
+class OfMeta(metaclass=Meta):
+    """What is looked up by its class fails."""
+
+
 # What a file may hold as the names of a tensor of two dims, with a part of the error.
 CRAFTED: Final[dict[str, tuple[Any, str]]] = {
     "a number": (5, "must either be None or a tuple"),
@@ -169,6 +200,34 @@ def test_names_of_other_classes_are_not_loaded(carried: Any, message: str) -> No
     with runtime():
         assert names(tensor) == (None, None)
         assert names_of(tensor) == ("?", "?")
+
+
+# By titles, because pytest asks values for their class.
+HOSTILE: Final[dict[str, Callable[[], Any]]] = {
+    "a derived tuple": lambda: Hostile(("N", "C")),
+    "what has no length": lambda: (Hostile(), "C"),
+    "texts without a hash": lambda: (WithoutHash("N"), "C"),
+    "a text without a hash": lambda: WithoutHash("N"),
+    "what tells no class": Classless,
+    "a tuple of what tells no class": lambda: (Classless(), "C"),
+    "a class without a hash": OfMeta,
+    "a tuple of classes without a hash": lambda: (OfMeta(), OfMeta()),
+}
+
+
+@pytest.mark.parametrize("title", HOSTILE)
+def test_no_class_of_names_makes_a_call_fail(title: str) -> None:
+    tensor: Any = torch.zeros(2, 3)
+    vars(tensor)["_names"] = HOSTILE[title]()
+    with runtime():
+        for _ in range(2):  # the second call is remembered
+            assert repr(tensor).startswith("tensor([[0., 0., 0.]")
+            assert names_of(tensor) == ("?", "?")
+            assert names_of(tensor + tensor) == names_of(tensor.relu()) == ("?", "?")
+            assert names_of(tensor[0]) == names_of(tensor.sum(0)) == ("?",)
+            assert names_of(torch.cat([tensor, tensor])) == names_of(tensor.t()) == ("?", "?")
+            assert names_of(tensor.rename(None)) is None
+            assert tensor.size() == (2, 3)
 
 
 TORCH: Any = torch  # with names, which type checkers do not know

@@ -78,10 +78,14 @@ def may_be_key(value: Any) -> bool:
 
 
 def _are_texts(carried: Any) -> bool:
-    return carried.__class__ in _TUPLES and _TEXTS.issuperset(map(type, carried))
+    if type(carried) is not tuple and type(carried) is not _UncachedNames:
+        return False
+    try:
+        return _TEXTS.issuperset(map(type, carried))
+    except Exception:  # a class that has no hash
+        return False
 
 
-_TUPLES: Final = frozenset({tuple, _UncachedNames})
 _TEXTS: Final = frozenset({str, NoneType})
 
 
@@ -99,7 +103,7 @@ def read_names(carried: object) -> tuple[Name, ...]:
 
     A file from elsewhere may hold anything, instances of any class too.
     """
-    if type(carried) not in _TUPLES:
+    if type(carried) is not tuple and type(carried) is not _UncachedNames:
         raise Contradiction("NC114", "names must either be None or a tuple of dim names")
     return tuple(map(_stored_name, cast("tuple[object, ...]", carried)))
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import torch
 
 from namecheck import operators
-from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, native
@@ -130,7 +130,7 @@ class Site:
             return self._overridden(args, {})
         memo = self.exact_memos[len(args) - 1]
         is_query = self.target.row.names in targets.QUERIES
-        if any(isinstance(part, list) for part in key_path):
+        if any(type(part) is list for part in key_path):
             key_path = _without_lists(key_path)
             entry = _entry(memo, key_path)
             if entry is not None and tensor_names.has_rank_of_names(args[0]):
@@ -330,7 +330,7 @@ class Site:
             *values,
             semantics=self.semantics,
             defaults=None,
-            out_may_be_input=plan_keys.reuses_input(args, kwargs),
+            out_is_input=Answer.YES if plan_keys.reuses_input(args, kwargs) else Answer.NO,
             **named,
         )
 
@@ -540,9 +540,9 @@ def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
     """
     return tuple(
         (list, *_without_lists(part))
-        if part.__class__ is list and len(part) <= plan_keys.LONGEST_LIST
+        if type(part) is list and len(part) <= plan_keys.LONGEST_LIST
         else _without_lists(part)
-        if part.__class__ is tuple
+        if type(part) is tuple
         else part
         for part in key_path
     )
@@ -553,7 +553,7 @@ def _entry(level: Any, key_path: Sequence[Hashable]) -> Any:
     try:
         for key in key_path:
             level = level[key]
-    except (KeyError, TypeError):
+    except Exception:  # what a file holds in place of names may raise anything when it is hashed
         return None
     return level
 

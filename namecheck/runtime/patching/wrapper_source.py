@@ -167,7 +167,7 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
     lines += [
         "try:",
         f"    {', '.join([*unpacked, '_names'])} = memo{len(passed_names)}{subscripts}",
-        "except (KeyError, TypeError):",
+        "except Exception:",  # no entry, or what a file holds in place of names has no hash
         "    _names = M",
         "if _names is M:",
         f"    return learn(({', '.join(key)},), ({passed},), {_indices(passed_names, values)})",

@@ -67,7 +67,7 @@ def make_namer(site: Site) -> Callable[..., Any]:
         try:
             changed, result_names = memo[key, args[1:], tuple(kwargs.items())]
             is_stale = names is not None and tensor.ndim != len(names)
-        except (KeyError, TypeError):  # a number in place of names has no length
+        except Exception:  # no entry, or what a file holds in place of names has no hash or length
             return learn(args, kwargs)
         if is_stale:
             return learn(args, kwargs)
@@ -144,7 +144,7 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
         if names is not None:
             try:
                 changed, result_names = memo[names, args[1:], tuple(kwargs.items())]
-            except (KeyError, TypeError):
+            except Exception:  # no entry, or names whose class has no hash of its own
                 changed = result_names = MISSING
             if changed is MISSING or args[0].ndim != len(names):
                 return learn(args, kwargs)
@@ -184,7 +184,7 @@ def _indexer(site: Site) -> Callable[..., Any]:
             kind = tuple([part.__class__ for part in index])
         try:
             result_names = memo.get(names, _NOTHING).get(kind, MISSING)
-        except TypeError:  # the attribute holds something without a hash, and no names
+        except Exception:  # the attribute holds something without a hash, and no names
             return call((self, index), {})
         if result_names is MISSING:
             if kind in _SIMPLE or (kind.__class__ is tuple and _SIMPLE.issuperset(kind)):

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from namecheck.core import devices, dtypes
 from namecheck.core import names as naming
 from namecheck.core.findings import OperandFacts, Span
-from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.names import UNKNOWN, Answer, Axis
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
@@ -55,18 +55,21 @@ class OperatorCall(NamedTuple):
         return self.frame.environment.number, self.node
 
     @property
-    def out_may_be_input(self) -> bool:
-        """Whether a tensor passed as ``out=`` may be one of the inputs itself."""
+    def out_is_input(self) -> Answer:
+        """Whether a tensor passed as ``out=`` is one of the inputs itself."""
         if "out" not in self.keywords:
-            return False
+            return Answer.NO
         outputs = _items(self.keywords["out"], self.store)
         inputs = (*self.args, *(self.keywords[name] for name in self.keywords if name != "out"))
-        return any(
-            _is_output(item, out)
+        if any(_is_the_output(value, self.keywords["out"]) for value in inputs):
+            return Answer.YES
+        may_be = any(
+            _may_be_output(item, out)
             for value in inputs
             for item in _items(value, self.store)
             for out in outputs
         )
+        return Answer.MAYBE if may_be else Answer.NO
 
     def argument(self, which: int | str) -> Value:
         """A positional argument by its index, or one by its keyword."""
@@ -95,7 +98,16 @@ def _items(value: Value, store: Store) -> Sequence[Value]:
     return value.items if isinstance(value, TupleValue) else (value,)
 
 
-def _is_output(value: Value, destination: Value) -> bool:
+def _is_the_output(value: Value, destination: Value) -> bool:
+    """Whether an input certainly is the tensor passed as ``out=``."""
+    return (
+        isinstance(value, TensorValue)
+        and isinstance(destination, TensorValue)
+        and value.address == destination.address
+    )
+
+
+def _may_be_output(value: Value, destination: Value) -> bool:
     """Whether an input is the tensor passed as ``out=``, or may have been picked as it was.
 
     As everywhere in an analysis, a value of which nothing is known counts as another object.

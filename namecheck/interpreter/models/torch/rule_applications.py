@@ -25,7 +25,7 @@ class RuleApplications:
         A result that another file has cached costs as much: files are judged in any order.
         """
         lowered, lowered_keywords = lowered_inputs
-        operator, reuses = operator_call.operator, operator_call.out_may_be_input
+        operator, reuses = operator_call.operator, operator_call.out_is_input
         frozen_inputs = map(frozen, (lowered, tuple(lowered_keywords.items())))
         key = (operator, defaults, reuses, *frozen_inputs)
         context = self._context
@@ -40,7 +40,7 @@ class RuleApplications:
                 semantics=context.semantics,
                 rows=context.rows,
                 defaults=defaults,
-                out_may_be_input=reuses,
+                out_is_input=reuses,
                 **lowered_keywords,
             )
         self._made.add(id(answer))

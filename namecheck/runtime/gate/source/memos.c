@@ -1,6 +1,7 @@
 /* Look-ups in the memos of a site, and the keys of these look-ups. */
 
-/* 1 and a new reference, 0 if there is no entry or the key has no hash, -1 for another error. */
+/* 1 and a new reference, 0 if there is no entry or the key has no hash, -1 for another error: the
+   class of what a file holds in place of names may raise any exception when it is hashed. */
 static int
 look_up(PyObject *memo, PyObject *key, PyObject **entry)
 {
@@ -12,7 +13,7 @@ look_up(PyObject *memo, PyObject *key, PyObject **entry)
     if (!PyErr_Occurred()) {
         return 0;
     }
-    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_KeyError)) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
         return -1;
     }
     PyErr_Clear();
