@@ -24,21 +24,21 @@ def _operands(signature: Signature) -> list[str]:
 
 
 CALLS = [
-    (key, operands, which)
+    (key, tensor_parameters, which)
     for key, row in table().items()
     if "o" in row.forms and registry.traits_of(row.names).aligns == "broadcast"
-    for operands in [_operands(row.signatures[0])]
-    for which in range(len(operands))
-    if len(operands) > 1
+    for tensor_parameters in [_operands(row.signatures[0])]
+    for which in range(len(tensor_parameters))
+    if len(tensor_parameters) > 1
 ]
 
 
-def _refusal(key: str, operands: list[str], which: int, dtype: torch.dtype) -> str | None:
+def _refusal(key: str, tensor_parameters: list[str], which: int, dtype: torch.dtype) -> str:
     """The error of torch for an output of three elements; "" where there is none."""
     large, small = torch.ones(2, 3), torch.ones(3, dtype=dtype)
     args: list[Any] = [
         small if index == which else large > 0 if name == "condition" else large.to(dtype)
-        for index, name in enumerate(operands)
+        for index, name in enumerate(tensor_parameters)
     ]
     try:
         reduce(getattr, key.split("."), torch)(*args, out=small)  # type: ignore[operator]
@@ -47,11 +47,13 @@ def _refusal(key: str, operands: list[str], which: int, dtype: torch.dtype) -> s
     return ""
 
 
-@pytest.mark.parametrize(("key", "operands", "which"), CALLS)
-def test_an_input_is_resized_where_torch_does_so(key: str, operands: list[str], which: int) -> None:
-    errors = {_refusal(key, operands, which, dtype) for dtype in DTYPES}
+@pytest.mark.parametrize(("key", "tensor_parameters", "which"), CALLS)
+def test_an_input_is_resized_where_torch_does_so(
+    key: str, tensor_parameters: list[str], which: int
+) -> None:
+    errors = {_refusal(key, tensor_parameters, which, dtype) for dtype in DTYPES}
     dims = Dims.of(None, None, sizes=(2, 3)), Dims.of(None, sizes=(3,))
-    args = [Tensor(dims[index == which]) for index in range(len(operands))]
+    args = [Tensor(dims[index == which]) for index in range(len(tensor_parameters))]
     answer = infer(key, *args, out=args[which], out_is_input=Answer.YES, defaults=None)
     is_late = table()[key].out == "takes late" and which == 0  # refused, but not by its row
     if any(REFUSAL in error for error in errors) and not is_late:
@@ -64,8 +66,8 @@ def test_an_input_is_resized_where_torch_does_so(key: str, operands: list[str], 
 def test_most_calls_are_decided() -> None:
     refused = [
         key
-        for key, operands, which in CALLS
-        if any(REFUSAL in str(_refusal(key, operands, which, dtype)) for dtype in DTYPES)
+        for key, tensor_parameters, which in CALLS
+        if any(REFUSAL in _refusal(key, tensor_parameters, which, dtype) for dtype in DTYPES)
     ]
     assert len(refused) > 0.9 * len(CALLS)
 

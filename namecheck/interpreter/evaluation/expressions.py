@@ -272,7 +272,7 @@ class Expressions:
         left_node, left = comparison.left, self.evaluate(comparison.left, store, frame)
         result: Value = TRUE
         comparison_keys: list[Hashable] = []
-        kinds: set[str | None] = set()
+        test_kinds: set[str | None] = set()
         for operator, right_node in zip(comparison.ops, comparison.comparators, strict=True):
             right = self.evaluate(right_node, store, frame)
             operands: list[Operand] = [(left_node, left), (right_node, right)]
@@ -295,12 +295,12 @@ class Expressions:
                 return result
             if len(comparison.ops) > 1:
                 comparison_keys.append(identities.of(result, store))
-                kinds.add(python_operators.kind_of(result))
+                test_kinds.add(python_operators.kind_of(result))
             left_node, left = right_node, right
         if len(comparison.ops) == 1:
             return result
         # The chain is one of its comparisons, each of which may be of tensors.
-        return Opaque(Chain(tuple(comparison_keys)), "bool" if kinds == {"bool"} else None)
+        return Opaque(Chain(tuple(comparison_keys)), "bool" if test_kinds == {"bool"} else None)
 
     def _boolean(self, bool_operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
         stop = isinstance(bool_operation.op, ast.Or)

@@ -392,9 +392,11 @@ def _may_be_tensor(value: Value) -> bool:
     return isinstance(value, Opaque) and value.kind is None
 
 
-def _kind_of_test(operands: Sequence[Value]) -> str | None:
+def _kind_of_test(compared_values: Sequence[Value]) -> str | None:
     """The kind of a comparison: any where one of its operands may be a tensor, an array, …"""
-    may_be_any = any(map(_may_be_tensor, operands)) and all(map(_may_meet_tensor, operands))
+    may_be_any = any(map(_may_be_tensor, compared_values)) and all(
+        map(_may_meet_tensor, compared_values)
+    )
     return None if may_be_any else "bool"
 
 

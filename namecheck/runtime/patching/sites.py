@@ -130,7 +130,7 @@ class Site:
             return self._overridden(args, {})
         memo = self.exact_memos[len(args) - 1]
         is_query = self.target.row.names in targets.QUERIES
-        if any(type(part) is list for part in key_path):
+        if any(map(_is_list, key_path)):
             key_path = _without_lists(key_path)
             entry = _entry(memo, key_path)
             if entry is not None and tensor_names.has_rank_of_names(args[0]):
@@ -533,6 +533,11 @@ def _is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
     return not ((plan.sized and not sized) or touches or _holds_tensor(key))
 
 
+def _is_list(part: object) -> bool:
+    """Whether a value is a list; not asked of its class, which a file may have made."""
+    return type(part) is list
+
+
 def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
     """A key in which each list is a tuple that begins with the type, since lists have no hash.
 
@@ -540,7 +545,7 @@ def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
     """
     return tuple(
         (list, *_without_lists(part))
-        if type(part) is list and len(part) <= plan_keys.LONGEST_LIST
+        if _is_list(part) and len(part) <= plan_keys.LONGEST_LIST
         else _without_lists(part)
         if type(part) is tuple
         else part

@@ -68,14 +68,17 @@ def picked(interpreter: Interpreter, passed: Value, value: Value, store: Store) 
 
 
 def passed_on(
-    interpreter: Interpreter, operator_call: OperatorCall, passed: TensorValue, result: TensorValue
+    interpreter: Interpreter,
+    operator_call: OperatorCall,
+    input_value: TensorValue,
+    tensor_value: TensorValue,
 ) -> Value:
     """The result of a call that may return its operand; the operand where it certainly is that."""
     store = operator_call.store
-    before = joins.held(passed, store).tensor
-    if is_one(operator_call, before, result.initial.tensor):
-        return passed
-    return picked(interpreter, passed, result, store)
+    before = joins.held(input_value, store).tensor
+    if is_one(operator_call, before, tensor_value.initial.tensor):
+        return input_value
+    return picked(interpreter, input_value, tensor_value, store)
 
 
 def each_picked(
