@@ -24,6 +24,7 @@ from namecheck.interpreter.domain.values import (
     ListValue,
     Operand,
     Repeated,
+    TensorValue,
     Union,
     Value,
 )
@@ -503,19 +504,28 @@ class Statements:
         frame: Frame,
     ) -> FunctionValue:
         """The function of a definition, its defaults evaluated here."""
-        environment = frame.environment
+        environment, spec = frame.environment, definition.args
+        positional = [*spec.posonlyargs, *spec.args]
+
+        def default_of(parameter: ast.arg, expression: ast.expr) -> Value:
+            value = self.interpreter.evaluate(expression, store, frame)
+            if not isinstance(value, TensorValue):
+                return value
+            from namecheck.interpreter.evaluation import tested_defaults  # few have tensors
+
+            if tested_defaults.tests_elements(definition, parameter.arg):
+                return self.interpreter.fresh("default")
+            return value
+
         function = FunctionValue(
             definition,
             environment,
             tuple(
-                self.interpreter.evaluate(default, store, frame)
-                for default in definition.args.defaults
+                map(default_of, positional[len(positional) - len(spec.defaults) :], spec.defaults)
             ),
             tuple(
-                (argument.arg, self.interpreter.evaluate(default, store, frame))
-                for argument, default in zip(
-                    definition.args.kwonlyargs, definition.args.kw_defaults, strict=True
-                )
+                (parameter.arg, default_of(parameter, default))
+                for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
                 if default is not None
             ),
             environment.cls,
