@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import Final
 
 from namecheck.core.dataclasses import replace
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import (
@@ -120,12 +121,17 @@ class Calls:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
         self._following = following
+        self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
 
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """Evaluate a call expression."""
         function = self.interpreter.evaluate(call_node.func, store, frame)
         if function == _SUPER:
             return self.interpreter.libraries.super_of(call_node, store, frame)
+        if isinstance(function, Opaque) and self._is_observed:
+            from namecheck.interpreter.evaluation import observed_methods  # only where asked for
+
+            function = observed_methods.called(self.interpreter, call_node, function, store, frame)
         arguments = self.arguments(call_node, store, frame)
         many = [function, *arguments.args, *arguments.kwargs.values()]
         if not any(isinstance(value, Union) for value in many):

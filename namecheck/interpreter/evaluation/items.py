@@ -87,7 +87,18 @@ class Items:
             return value  # a generic alias: Batch[int] is Batch
         if isinstance(value, TorchModule):
             return self.interpreter.fresh("layer")
+        if isinstance(value, Opaque) and self._is_of_tensor(value, index, node, frame):
+            tensor_value = self.interpreter.torch.promote(value, store)
+            return self.read(tensor_value, index, node, store, frame)
         return self.interpreter.made_of([value], "item")
+
+    def _is_of_tensor(self, opaque: Opaque, index: Value, node: Node, frame: Frame) -> bool:
+        """Whether only a tensor has such an index, as the code itself tells."""
+        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+            return False
+        from namecheck.interpreter.evaluation import observed_methods  # only where asked for
+
+        return observed_methods.subscripted(opaque, index, node, frame)
 
     def _sizes(self, all_sizes: Opaque, slice_value: SliceValue) -> TupleValue | None:
         """Some sizes of a tensor of unknown rank: ``x.shape[:2]``; None where they may be fewer.

@@ -29,7 +29,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     sized,
 )
-from namecheck.interpreter.evaluation import narrowing, unpacking
+from namecheck.interpreter.evaluation import narrowing, refused_ranks, unpacking
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.size_readings import (
@@ -118,6 +118,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         joins.write(value, store, content)  # it is known to be a tensor from now on
         return []
     dims = _with_places(content, reading)
+    _judge_rank(interpreter, reading, value, content, store, frame)
     if dims is None:
         return []
     if _contradicts(interpreter, reading, content, dims, frame):
@@ -151,6 +152,29 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
     # The variable has the shape as it was before its sizes had names.
     shape_value = interpreter.torch.call("shape", [value], {}, reading.subject, store, frame)
     return [*bound, (reading.subject, shape_value)]
+
+
+def _judge_rank(
+    interpreter: Interpreter,
+    reading: Reading,
+    tensor_value: TensorValue,
+    tensor_content: Held,
+    store: Store,
+    frame: Frame,
+) -> None:
+    """Report a reading of sizes that a tensor of this rank does not have."""
+    dims = tensor_content.tensor.dims
+    if dims.open:
+        return
+    # Its variables are the place of other findings.
+    node, rank = reading.subject, len(dims.prefix)
+    is_right = rank == reading.rank if reading.rank is not None else rank >= reading.least
+    if is_right:
+        refused_ranks.accept(interpreter, tensor_value, node, frame)
+        return
+    count = f"{reading.rank}" if reading.rank is not None else f"at least {reading.least}"
+    demand = f"{count} sizes are read of {reading.shape}"
+    refused_ranks.refuse(interpreter, tensor_value, node, demand, store, frame)
 
 
 def _tensor_of(

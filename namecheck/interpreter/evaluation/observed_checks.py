@@ -20,7 +20,7 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, with_tag
 from namecheck.interpreter.domain.values import Opaque, TensorValue
-from namecheck.interpreter.evaluation import narrowing, observed_axes
+from namecheck.interpreter.evaluation import narrowing, observed_axes, refused_ranks
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -52,7 +52,11 @@ def observe(interpreter: Interpreter, expression: ast.expr, store: Store, frame:
     content = joins.held(value, store)
     places = _places(content.tensor.dims, wanted_dims)
     if places is None:
+        if not content.tensor.dims.open and not expression.keywords:
+            demand = f"'{word}' takes {ast.unparse(list_node)} of {ast.unparse(subject)}"
+            refused_ranks.refuse(interpreter, value, expression, demand, store, frame)
         return
+    refused_ranks.accept(interpreter, value, expression, frame)
     scope = interpreter.new_address()
     named = [wanted for wanted in wanted_dims if wanted != _ANY]
     dims, origins = places, dict(content.origins)

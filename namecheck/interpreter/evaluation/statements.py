@@ -352,6 +352,11 @@ class Statements:
     def _if(self, if_node: ast.If, store: Store, frame: Frame) -> list[Store]:
         holds, fails = narrowing.decide(self.interpreter, if_node.test, store, frame)
         if holds == [store] or fails == [store]:
+            if holds and self.interpreter.context.evidence is Evidence.OBSERVED:
+                from namecheck.interpreter.evaluation import refused_ranks  # where asked for
+
+                body = if_node.body
+                refused_ranks.check_guard(self.interpreter, if_node.test, body, store, frame)
             return self.execute(if_node.body if holds else if_node.orelse, [store], frame)
         exits = frame.exits
         foreign = store.get(FOREIGN)

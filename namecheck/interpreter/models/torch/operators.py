@@ -37,7 +37,7 @@ from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.judged import Attempt
-from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
+from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.models.torch import conversion, origins, writes
 from namecheck.interpreter.models.torch.operands import (
     Inputs,
@@ -46,15 +46,16 @@ from namecheck.interpreter.models.torch.operands import (
     has_axes,
     has_failed,
     is_known,
-    is_sized,
     sizes_fit,
 )
+from namecheck.interpreter.models.torch.recording import record
 from namecheck.interpreter.models.torch.rule_applications import RuleApplications
 from namecheck.operators.signatures import in_usual_spelling
 from namecheck.rules.registry import traits_of
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.patches import Patches
+    from namecheck.interpreter.models.observed_ranks import ObservedRanks
 
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
 # Contradictions that no run shows: like lints, they are reported of likely dims, too.
@@ -70,7 +71,9 @@ class TorchOperators:
         self.interpreter = interpreter
         self.lower = conversion.lower
         self.promote = conversion.promote
-        self._infer = RuleApplications(interpreter.context).infer
+        self._rules = RuleApplications(interpreter.context)
+        self._infer = self._rules.infer
+        self._ranks: ObservedRanks | None = None
         # Whether the variables of the code name dims, too.
         self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
         self._patches: Patches | None = None
@@ -171,6 +174,7 @@ class TorchOperators:
         """
         interpreter = self.interpreter
         lowered_inputs, likely_inputs, is_informed = self._inputs(operator_call)
+        certain_inputs = lowered_inputs
         inputs = lowered_inputs.every
         # The call may raise an error that is not reported: about names, or about sizes that do not
         # fit.
@@ -179,7 +183,7 @@ class TorchOperators:
         answer = certain = self._infer(operator_call, lowered_inputs, defaults)
         recorder = interpreter.context.recorder
         if recorder is not None:
-            _record(recorder, operator_call, lowered_inputs, answer, is_informed=is_informed)
+            record(recorder, operator_call, lowered_inputs, answer, is_informed=is_informed)
         if likely_inputs is not None and answer.contradiction is None:
             from namecheck.interpreter.models import likelihood
 
@@ -195,6 +199,8 @@ class TorchOperators:
         interpreter.findings.judged.accept(
             operator_call.site, certain, Attempt(inputs, operator_call.every)
         )
+        if self._is_observed:
+            self._learn_ranks(operator_call, certain_inputs, defaults)
         self._learn(operator_call, lowered_inputs)
         result = self._result(operator_call, answer)
         if self._is_observed:
@@ -330,6 +336,18 @@ class TorchOperators:
         return not observed_sizes.is_on_purpose(
             contradiction, operator_call.node, inputs, every, frame
         ) and not observed_sizes.is_of_another_case(self.interpreter, inputs, every, store, frame)
+
+    def _learn_ranks(
+        self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
+    ) -> None:
+        """Learn the ranks that operands of unknown rank have because the call succeeds."""
+        if all(map(is_known, lowered_inputs.every)):
+            return
+        if self._ranks is None:
+            from namecheck.interpreter.models.observed_ranks import ObservedRanks
+
+            self._ranks = ObservedRanks(self.interpreter, self._rules)
+        self._ranks.learn(operator_call, lowered_inputs, defaults)
 
     def _learn(self, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
         """Learn the sizes that operands have because nothing contradicts the call."""
@@ -574,27 +592,3 @@ class TorchOperators:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
-
-
-def _record(
-    recorder: Recorder,
-    operator_call: OperatorCall,
-    lowered_inputs: Inputs,
-    answer: operators.Inference,
-    *,
-    is_informed: bool,
-) -> None:
-    """Tell the recorder of a call, and whether enough is known of it to contradict it."""
-    tells = answer.contradiction is not None or answer.result is not UNKNOWN
-    sized = all(map(is_sized, lowered_inputs.every))
-    passed = answer.contradiction is None
-    recorder.applied(operator_call.node, is_informed and tells, sized, passed=passed)
-    application = Application(
-        operator_call.operator,
-        tuple(lowered_inputs.args),
-        tuple(lowered_inputs.keywords.items()),
-        answer.result,
-        answer.contradiction,
-        operator_call.begun,
-    )
-    recorder.application(operator_call.node, application)

@@ -1,0 +1,130 @@
+"""Tensors of a rank that code refuses: ``b, c, h, w = x.shape`` of three dims, a test that raises.
+
+The finding is made where the tensor was passed: a function says by its unpackings and tests which
+ranks it takes. Where it branched before on what nobody knows, its caller may mean another branch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from namecheck.core.dims import Dims
+from namecheck.core.names import Contradiction
+from namecheck.core.syntax import Located as Node
+from namecheck.core.trees import nodes
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import TensorValue
+from namecheck.interpreter.evaluation import guards, shape_tests
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+
+def refuse(
+    interpreter: Interpreter,
+    tensor_value: TensorValue,
+    node: Node,
+    demand: str,
+    store: Store,
+    frame: Frame,
+    *,
+    error: str = "ValueError",
+) -> None:
+    """Report a tensor whose rank the code at a node does not take; `demand` says what it takes."""
+    where = _passed(tensor_value, node, frame)
+    if where is None:
+        return
+    caller, site = where
+    content = joins.held(tensor_value, store)
+    dims: Dims = content.tensor.dims
+    count = len(dims.prefix)
+    plural = "" if count == 1 else "s"
+    message = f"{demand}, but the tensor has {count} dim{plural}: {dims.show()}."
+    words = [str(name) for name in dims.names]
+    help = "Pass a tensor with the dims that the code takes."
+    contradiction = Contradiction("NC207", message, error=error, names=words, help=help)
+    here = interpreter.place(node, "read here")
+    with interpreter.file.switched(interpreter.context.source_of(caller.environment)):
+        origins = tuple(content.origins.values())[:1]
+        places = origins if site is node else (here, *origins)
+        there = store if frame is caller else _store_of(frame, caller) or store
+        interpreter.report(
+            contradiction, site, there, caller, (), places, by_axes=True, is_observed=True
+        )
+
+
+def accept(interpreter: Interpreter, tensor_value: TensorValue, node: Node, frame: Frame) -> None:
+    """Note that the code at a node takes a tensor: on this path its rank is right."""
+    where = _passed(tensor_value, node, frame)
+    if where is not None:
+        caller, site = where
+        interpreter.findings.judged.hear((caller.environment.number, site))
+
+
+def check_guard(
+    interpreter: Interpreter,
+    test: ast.expr,
+    body: Sequence[ast.stmt],
+    store: Store,
+    frame: Frame,
+) -> None:
+    """Report a test of the rank of an argument that certainly leads to a ``raise``."""
+    if not frame.is_called or not body or not isinstance(body[-1], ast.Raise):
+        return
+    subject = _subject(test)
+    if subject is None:
+        return
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        value = interpreter.evaluate(subject, store, frame)
+        error = guards.error_of(interpreter, body[-1].exc, store, frame)
+    if not isinstance(value, TensorValue) or joins.held(value, store).tensor.dims.open:
+        return
+    where = _passed(value, subject, frame)
+    if where is None or where[0] is frame:
+        return
+    demand = f"'{frame.name}' raises an error where `{ast.unparse(test)}`"
+    refuse(interpreter, value, subject, demand, store, frame, error=error or "RuntimeError")
+
+
+def _subject(test: ast.expr) -> ast.Name | None:
+    """The variable whose rank alone a test is about."""
+    expressions = [each for each in nodes(test) if isinstance(each, ast.expr)]
+    subjects = list(map(shape_tests.subject_of_rank, expressions))
+    words = {each.id for each in subjects if isinstance(each, ast.Name)}
+    others = {each.id for each in nodes(test) if isinstance(each, ast.Name)} - {"len"}
+    if len(words) != 1 or others != words:
+        return None
+    return next(each for each in subjects if isinstance(each, ast.Name))
+
+
+def _passed(tensor_value: TensorValue, node: Node, frame: Frame) -> tuple[Frame, Node] | None:
+    """Where a tensor was passed to the code that reads its rank: at a call, or here.
+
+    None where a branch on the way may be another one than that of the caller.
+    """
+    if frame.undecided or frame.exits:
+        return None
+    if not frame.is_called or not _is_argument(tensor_value, frame):
+        return frame, node
+    caller, site = frame.caller, frame.site
+    if caller is None or site is None:
+        return None
+    return _passed(tensor_value, site, caller)
+
+
+def _is_argument(tensor_value: TensorValue, frame: Frame) -> bool:
+    """Whether a tensor is an argument of the call that entered a frame."""
+    call = frame.call
+    values = [] if call is None else [*call.args, *call.kwargs.values()]
+    return any(
+        isinstance(value, TensorValue) and value.address == tensor_value.address for value in values
+    )
+
+
+def _store_of(frame: Frame, caller: Frame) -> Store | None:
+    """The store of a caller when it made the call that led to a frame."""
+    current = frame
+    while current.caller is not None and current.caller is not caller:
+        current = current.caller
+    return None if current.call is None else current.call.store
