@@ -12,14 +12,14 @@ import re
 from typing import Final
 
 from namecheck.core import names as naming
-from namecheck.core.dataclasses import replace
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression, symbol
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, with_tag
-from namecheck.interpreter.domain.values import Opaque, TensorValue
+from namecheck.interpreter.domain.values import Held, Opaque, TensorValue
 from namecheck.interpreter.evaluation import narrowing, observed_axes, refused_ranks
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -33,31 +33,13 @@ _Wanted = str | int | None
 
 def observe(interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame) -> None:
     """Name the dims of a tensor whose shape a statement checks."""
-    if not isinstance(expression, ast.Call) or len(expression.args) < 2:
+    check = _check(interpreter, expression, store, frame)
+    places = None if check is None else _places(check.content(store).tensor.dims, check.wanted_dims)
+    if check is None or places is None:
         return
-    subject, list_node = expression.args[:2]
-    function = expression.func
-    word = str(getattr(function, "attr", None) or getattr(function, "id", ""))
-    if not isinstance(subject, (ast.Name, ast.Attribute)) or not re.fullmatch(_CHECK, word):
-        return
-    wanted_dims = _wanted_dims(list_node)
-    if wanted_dims is None:
-        return
-    with interpreter.findings.silenced(), interpreter.progress.unaffected():
-        value = interpreter.evaluate(subject, store, frame)
-    if isinstance(value, Opaque) and _is_tensor(value, subject, store, frame):
-        value = interpreter.torch.promote(value, store)
-    if not isinstance(value, TensorValue):
-        return
-    content = joins.held(value, store)
-    places = _places(content.tensor.dims, wanted_dims)
-    if places is None:
-        if not content.tensor.dims.open and not expression.keywords:
-            demand = f"'{word}' takes {ast.unparse(list_node)} of {ast.unparse(subject)}"
-            refused_ranks.refuse(interpreter, value, expression, demand, store, frame)
-        return
-    refused_ranks.accept(interpreter, value, expression, frame)
+    content = check.content(store)
     scope = interpreter.new_address()
+    wanted_dims = check.wanted_dims
     named = [wanted for wanted in wanted_dims if wanted != _ANY]
     dims, origins = places, dict(content.origins)
     front = len(named) if wanted_dims[-1:] == [_ANY] or not dims.open else 0
@@ -65,12 +47,66 @@ def observe(interpreter: Interpreter, expression: ast.expr, store: Store, frame:
         position = index if front else index - len(named)
         dim = _named(dims[position], wanted, scope)
         if isinstance(wanted, str) and dim != dims[position]:
-            origins.setdefault(wanted, interpreter.place(list_node, "checked here"))
+            origins.setdefault(wanted, interpreter.place(check.list_node, "checked here"))
         dims = dims.replace(position, dim)
     if dims != content.tensor.dims:
         tags = with_tag(content.tags, OBSERVED_SCOPE, scope)
         tensor = replace(content.tensor, dims=dims)
-        joins.write(value, store, replace(content, tensor=tensor, origins=origins, tags=tags))
+        changed = replace(content, tensor=tensor, origins=origins, tags=tags)
+        joins.write(check.tensor_value, store, changed)
+
+
+def judge(interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame) -> None:
+    """Report a tensor of another rank than that which a statement checks, before it raises.
+
+    A call with an option may return the outcome instead.
+    """
+    check = _check(interpreter, expression, store, frame)
+    if check is None or not isinstance(expression, ast.Call) or expression.keywords:
+        return
+    dims = check.content(store).tensor.dims
+    if dims.open:
+        return
+    if _places(dims, check.wanted_dims) is not None:
+        refused_ranks.accept(interpreter, check.tensor_value, expression, frame)
+        return
+    words = map(ast.unparse, (expression.func, check.list_node, expression.args[0]))
+    demand = "'{}' takes {} of {}".format(*words)
+    refused_ranks.refuse(interpreter, check.tensor_value, expression, demand, store, frame)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A tensor, and the dims that it is checked to have."""
+
+    tensor_value: TensorValue
+    wanted_dims: list[_Wanted]
+    list_node: ast.expr
+
+    def content(self, store: Store) -> Held:
+        """What is known of the tensor."""
+        return joins.held(self.tensor_value, store)
+
+
+def _check(
+    interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
+) -> _Check | None:
+    """The check of a shape that a statement is; None for any other statement."""
+    if not isinstance(expression, ast.Call) or len(expression.args) < 2:
+        return None
+    subject, list_node = expression.args[:2]
+    function = expression.func
+    word = str(getattr(function, "attr", None) or getattr(function, "id", ""))
+    if not isinstance(subject, (ast.Name, ast.Attribute)) or not re.fullmatch(_CHECK, word):
+        return None
+    wanted_dims = _wanted_dims(list_node)
+    if wanted_dims is None:
+        return None
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        value = interpreter.evaluate(subject, store, frame)
+    if isinstance(value, Opaque) and _is_tensor(value, subject, store, frame):
+        value = interpreter.torch.promote(value, store)
+    return _Check(value, wanted_dims, list_node) if isinstance(value, TensorValue) else None
 
 
 def _is_tensor(opaque: Opaque, expression: ast.expr, store: Store, frame: Frame) -> bool:

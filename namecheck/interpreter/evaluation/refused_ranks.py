@@ -93,7 +93,8 @@ def _subject(test: ast.expr) -> ast.Name | None:
     subjects = list(map(shape_tests.subject_of_rank, expressions))
     words = {each.id for each in subjects if isinstance(each, ast.Name)}
     others = {each.id for each in nodes(test) if isinstance(each, ast.Name)} - {"len"}
-    if len(words) != 1 or others != words:
+    # ``x.ndim != len(names)`` is about the rank of one tensor, whatever it is compared with.
+    if len(words) != 1 or (others != words and not isinstance(test, ast.Compare)):
         return None
     return next(each for each in subjects if isinstance(each, ast.Name))
 

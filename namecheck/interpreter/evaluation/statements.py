@@ -170,22 +170,22 @@ class Statements:
     ) -> list[Store]:
         if isinstance(expression_statement.value, ast.Yield):
             return self.interpreter.yielded(expression_statement.value, store, frame)
-        self.interpreter.evaluate(expression_statement.value, store, frame)
-        if self.interpreter.context.evidence is Evidence.OBSERVED:
-            from namecheck.interpreter.evaluation import (
-                observed_checks,  # only where asked for
-                observed_equalities,
-            )
+        call_node = expression_statement.value
+        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+            self.interpreter.evaluate(call_node, store, frame)
+            return [store]
+        from namecheck.interpreter.evaluation import observed_checks, observed_equalities
 
-            call_node = expression_statement.value
-            observed_checks.observe(self.interpreter, call_node, store, frame)
-            checked = observed_equalities.checked(call_node)
-            if checked is not None:
-                with self.interpreter.findings.silenced():
-                    stores = self._assert(checked, store, frame)
-                    for path in stores:
-                        observed_equalities.learn_all(self.interpreter, checked, path, frame)
-                    return stores
+        observed_checks.judge(self.interpreter, call_node, store, frame)
+        self.interpreter.evaluate(call_node, store, frame)
+        observed_checks.observe(self.interpreter, call_node, store, frame)
+        checked = observed_equalities.checked(call_node)
+        if checked is not None:
+            with self.interpreter.findings.silenced():
+                stores = self._assert(checked, store, frame)
+                for path in stores:
+                    observed_equalities.learn_all(self.interpreter, checked, path, frame)
+                return stores
         return [store]
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
