@@ -12,6 +12,7 @@ from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.provenance import Fresh
 from namecheck.interpreter.domain.store import Store, changed_keys, common
+from namecheck.interpreter.domain.unknowns import unknown_of
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -184,7 +185,7 @@ def test_a_value_joined_many_times_keeps_none_of_the_joined_values(failed: bool)
     make = ledger.failed if failed else lambda: ledger.fresh("drawn")
     joined = make()
     for _ in range(10):
-        joined = joins.unknown_of((joined, make()), ledger)
+        joined = unknown_of((joined, make()), ledger)
     assert joined.key.size == 1
     assert joined.key.failed is failed
 

@@ -13,9 +13,10 @@ from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
-from namecheck.interpreter.domain.provenance import Failed, Fresh, Item
+from namecheck.interpreter.domain.provenance import Item
 from namecheck.interpreter.domain.store import Ledger, Store
 from namecheck.interpreter.domain.tags import common_tags
+from namecheck.interpreter.domain.unknowns import unknown_of
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,
@@ -36,7 +37,6 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Union,
     Value,
-    has_failed,
     size_of,
 )
 
@@ -242,23 +242,6 @@ def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
         yield Alternative(choice.value, tuple(both))
 
 
-def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
-    """An unknown value that may be one of these."""
-    number = ledger.new()
-    kinds = {choice.kind if isinstance(choice, Opaque) else None for choice in choices}
-    links: dict[Value, None] = {}
-    for choice in choices:
-        if isinstance(choice, Mutable):
-            links[choice] = None
-        elif isinstance(choice, Opaque) and choice.link is not None:
-            links.update(dict.fromkeys(choice.link.of))
-    link = Picked(links, number, number) if links else None
-    ledger.meter.spend(0 if link is None else (len(links) + len(link.origins)) >> 1)
-    # Which of them have failed does not matter, and would keep all values that a loop has joined.
-    made = Failed(number) if any(map(has_failed, choices)) else Fresh("join", number)
-    return Opaque(made, kinds.pop() if len(kinds) == 1 else None, link)
-
-
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     """The union of these values; a single opaque value where there are too many."""
     distinct: list[Alternative] = []
@@ -294,6 +277,7 @@ class Joiner:
     facts: tuple[Facts, Facts] = ((), ())
     _picked: dict[tuple[Address, Address], Picked] = field(default_factory=dict)
     _containers: dict[tuple[Address, Address], ListValue | DictValue] = field(default_factory=dict)
+    _unknowns: dict[tuple[Value, Value], Value] = field(default_factory=dict)
     # Those of the joiners that join the items of containers of another length.
     _inner: dict[tuple[Address, Address], ListValue | DictValue] = field(default_factory=dict)
     # The containers around those that are being joined.
@@ -326,7 +310,7 @@ class Joiner:
         if isinstance(a, Opaque) or isinstance(b, Opaque):
             if self.facts != ((), ()) and _are_tests(a, b):
                 return self._one_of(a, b)
-            return unknown_of((a, b), self.left.ledger)
+            return self._unknown(a, b)
         if device_values.is_device(a) and device_values.is_device(b):
             return self._one_of(a, b)
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
@@ -334,6 +318,15 @@ class Joiner:
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
             return self.left.ledger.fresh("join")
         return self._one_of(a, b)
+
+    def _unknown(self, a: Value, b: Value) -> Value:
+        """Either of two values; of the same two it is the same, wherever they are kept."""
+        if not isinstance(a, (Opaque, Const)) or not isinstance(b, (Opaque, Const)):
+            return unknown_of((a, b), self.left.ledger)
+        pair = a, b
+        if pair not in self._unknowns:
+            self._unknowns[pair] = unknown_of(pair, self.left.ledger)
+        return self._unknowns[pair]
 
     def _one_of(self, a: Value, b: Value) -> Value:
         """The union of both, each under its facts."""
@@ -447,7 +440,7 @@ class Joiner:
         if not parts:
             return ()
         both = Both(self.left, self.right)
-        either = Joiner(both, both, ((), ()), {}, self._inner, self._inner, self._around)
+        either = Joiner(both, both, ((), ()), {}, self._inner, {}, self._inner, self._around)
         return Repeated(either.every(parts))
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:

@@ -12,7 +12,14 @@ from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.sizes import Known, symbol
-from namecheck.interpreter.domain.provenance import Attribute, Item, Operation, Parameter, SizeOf
+from namecheck.interpreter.domain.provenance import (
+    Attribute,
+    Fresh,
+    Item,
+    Operation,
+    Parameter,
+    SizeOf,
+)
 from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
 
 _ARITHMETIC: Final[dict[str, Callable[[Known, Known], Known]]] = {
@@ -44,6 +51,9 @@ def _of_key(part: object, depth: int) -> Known | None:
         case Parameter() | Attribute() | Item():
             path = _path(part, depth)
             return None if path is None else symbol(naming.of_number(*path))
+        case Fresh("join", number):
+            # Two paths have two values for it: whichever it is, it is one number.
+            return symbol(naming.of_number("choice", number))
         case Operation(name, (left, right)) if name in _ARITHMETIC:
             sizes = _of_key(left, depth + 1), _of_key(right, depth + 1)
             if sizes[0] is None or sizes[1] is None or (name == "FloorDiv" and sizes[1] == 0):

@@ -19,13 +19,16 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.provenance import Fresh, Parameter, Result
+from namecheck.interpreter.domain.cells import NumberTest
+from namecheck.interpreter.domain.provenance import Fresh, Operation, Parameter, Result
+from namecheck.interpreter.domain.size_symbols import symbolic
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, tag_of, with_tag
 from namecheck.interpreter.domain.values import (
     Held,
     Opaque,
     TensorValue,
+    Union,
     Value,
     sized,
 )
@@ -88,13 +91,23 @@ def observe_inline(
         _observe(interpreter, reading, store, frame)
 
 
-def number(interpreter: Interpreter, assignment: ast.Assign, value: Value) -> Value:
+def number(interpreter: Interpreter, assignment: ast.Assign, value: Value, store: Store) -> Value:
     """A value that is assigned; an int that a call computed is called as its variable is.
+
+    So is one of several numbers, ``self.head_dim = head_dim or dim // heads``: what is made of it
+    has one size, whichever it is.
 
     One that is computed where a size is read, ``side = int(sqrt(x.shape[1]))``, is that of a tensor
     whose dims get other words: those of the pattern that it is passed to.
     """
     lvalue = assignment.targets[0]
+    if isinstance(value, Union) and isinstance(lvalue, (ast.Name, ast.Attribute)):
+        if not _is_of_numbers(value):
+            return value
+        word = lvalue.id if isinstance(lvalue, ast.Name) else lvalue.attr
+        chosen_number = Opaque(Parameter(interpreter.new_address(), word), "int")
+        store.set(NumberTest(chosen_number.key), True)
+        return chosen_number
     if not isinstance(value, Opaque) or value.kind != "int" or not isinstance(lvalue, ast.Name):
         return value
     if inline(assignment.value):
@@ -103,6 +116,18 @@ def number(interpreter: Interpreter, assignment: ast.Assign, value: Value) -> Va
         case Fresh() | Result("int"):
             return Opaque(Parameter(interpreter.new_address(), lvalue.id), "int")
     return value
+
+
+def _is_of_numbers(union: Union) -> bool:
+    """Whether a value is one of several sizes that come from elsewhere, of which one is computed.
+
+    Literal numbers stay apart: they are more than words.
+    """
+    choices = [choice.value for choice in union.alternatives]
+    if not all(isinstance(value, Opaque) and symbolic(value) is not None for value in choices):
+        return False
+    computed = [value.key.provenance for value in choices if isinstance(value, Opaque)]
+    return any(isinstance(provenance, Operation) for provenance in computed)
 
 
 def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Frame) -> Bound:

@@ -201,7 +201,7 @@ class Statements:
             observed_axes.observe_inline(self.interpreter, assignment.value, store, frame)
         value = self.interpreter.evaluate(assignment.value, store, frame)
         if self.interpreter.context.evidence is Evidence.OBSERVED:
-            value = observed_axes.number(self.interpreter, assignment, value)
+            value = observed_axes.number(self.interpreter, assignment, value, store)
         if not isinstance(value, Union):
             for target in assignment.targets:
                 self.interpreter.bind(target, value, store, frame)

@@ -17,6 +17,7 @@ from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import (
     Attribute,
+    Fresh,
     Item,
     Operation,
     Parameter,
@@ -61,7 +62,7 @@ def _leaves(part: object, depth: int) -> list[Key]:
     if not isinstance(part, Key) or depth > _DEEPEST:
         return []
     match part.provenance:
-        case Parameter() | Attribute() | Item():
+        case Parameter() | Attribute() | Item() | Fresh("join", _, ()):
             return [part]
         case Operation(name, operands) if name in _ARITHMETIC:
             return [leaf for operand in operands for leaf in _leaves(operand, depth + 1)]
@@ -92,7 +93,7 @@ def _is_number(part: object, store: Store, depth: int) -> bool:
     match part.provenance:
         case SizeOf():
             return True
-        case Parameter() | Attribute() | Item():
+        case Parameter() | Attribute() | Item() | Fresh("join", _, ()):
             return store.fact(NumberTest, part) is True
         case Operation(name, operands) if name in _ARITHMETIC:
             return all(_is_number(operand, store, depth + 1) for operand in operands)
