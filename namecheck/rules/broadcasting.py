@@ -338,17 +338,18 @@ def _diagonal_size(height: Size, width: Size, offset: int | Unknown) -> Size:
 def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
     """Whether two dims differ, and their tensors have each other's size at another place.
 
-    `of_a` and `of_b` are their tensors. Where one of the sizes is that of an observed axis and the
-    other one that of a number, it is enough that one of the tensors has both, if neither is a
-    matrix: that of a layer may be a square. Two observed axes of different tensors may be one dim
-    under two words, unless one is the rest of a view and has none, or one of the tensors has both
-    words: ``q @ k`` of ``b h n d`` twice. Only sizes that the code itself names are compared so.
+    `of_a` and `of_b` are their tensors. A letter is one size, as the author calls it so. Where one
+    of the sizes is that of an observed axis and the other one that of a number, it is enough that
+    one of the tensors has both, if neither is a matrix: that of a layer may be a square. Two
+    observed axes of different tensors may be one dim under two words, unless one is the rest of a
+    view and has none, or one of the tensors has both words: ``q @ k`` of ``b h n d`` twice. Only
+    sizes that the code itself names are compared so.
     """
     if not isinstance(a.size, Expression) or not isinstance(b.size, Expression):
         return False
     if same(a.size, b.size) is not None:
         return False
-    turned = a.size in of_b.sizes, b.size in of_a.sizes
+    turned = _stands_in(a, of_b), _stands_in(b, of_a)
     one, other = observed(a.size), observed(b.size)
     has_rest = any(naming.bare(word) == "_" for word in one ^ other)
     if bool(one) is not bool(other) or has_rest:
@@ -358,6 +359,19 @@ def are_swapped(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
         return crossed and min(of_a.min_rank, of_b.min_rank) > 2
     words = symbols(a.size) | symbols(b.size)
     return all(turned) and all(map(naming.is_number, words))
+
+
+def _stands_in(dim: Dim, dims: Dims) -> bool:
+    """Whether a tensor has the size of a dim, or its word where a letter of a pattern is one."""
+    if dim.size in dims.sizes:
+        return True
+    own = _symbol_of_size(dim)
+    return own is not None and any(
+        there is not None
+        and naming.bare(there) == naming.bare(own)
+        and (naming.is_letter(there) or naming.is_letter(own))
+        for there in map(_symbol_of_size, dims.known)
+    )
 
 
 # Letters for the two sides of pairs, which are often of one size.

@@ -62,7 +62,7 @@ def _leaves(part: object, depth: int) -> list[Key]:
     if not isinstance(part, Key) or depth > _DEEPEST:
         return []
     match part.provenance:
-        case Parameter() | Attribute() | Item() | Fresh("join", _, ()):
+        case Parameter() | Attribute() | Item() | Fresh("join"):
             return [part]
         case Operation(name, operands) if name in _ARITHMETIC:
             return [leaf for operand in operands for leaf in _leaves(operand, depth + 1)]
@@ -93,7 +93,7 @@ def _is_number(part: object, store: Store, depth: int) -> bool:
     match part.provenance:
         case SizeOf():
             return True
-        case Parameter() | Attribute() | Item() | Fresh("join", _, ()):
+        case Parameter() | Attribute() | Item() | Fresh("join"):
             return store.fact(NumberTest, part) is True
         case Operation(name, operands) if name in _ARITHMETIC:
             return all(_is_number(operand, store, depth + 1) for operand in operands)

@@ -26,6 +26,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall, frozen
 from namecheck.interpreter.models.torch.rule_applications import RuleApplications
+from namecheck.rules.registry import traits_of
 
 # What is refused for the number of dims, whatever their sizes and names.
 _OF_RANKS: Final = frozenset({"NC203", "NC206", "NC207"})
@@ -77,7 +78,13 @@ class ObservedRanks:
     def learn(
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
     ) -> None:
-        """Write the ranks that the operands of an accepted call have."""
+        """Write the ranks that the operands of an accepted call have.
+
+        A broadcast takes any rank.
+        """
+        row = operator_call.row
+        if row is None or traits_of(row.names).aligns == "broadcast":
+            return
         for spot, value in _operands(operator_call):
             lowered = spot.read(lowered_inputs)
             tensor = Tensor() if lowered is UNKNOWN else lowered
@@ -109,7 +116,7 @@ class ObservedRanks:
             closed = of_rank(tensor.dims, rank)
             assert closed is not None
             tried = spot.changed(lowered_inputs, replace(tensor, dims=closed, likely=None))
-            contradiction = self._rules.infer(operator_call, tried, defaults).contradiction
+            contradiction = self._rules.tried(operator_call, tried, defaults).contradiction
             return contradiction is None or contradiction.code not in _OF_RANKS
 
         start = tensor.dims.min_rank

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from namecheck import operators
 from namecheck.core.dtypes import Defaults
 from namecheck.interpreter.domain.meter import INFERENCE
@@ -24,24 +26,44 @@ class RuleApplications:
 
         A result that another file has cached costs as much: files are judged in any order.
         """
-        lowered, lowered_keywords = lowered_inputs
-        operator, reuses = operator_call.operator, operator_call.out_is_input
-        frozen_inputs = map(frozen, (lowered, tuple(lowered_keywords.items())))
-        key = (operator, defaults, reuses, *frozen_inputs)
-        context = self._context
-        context.ledger.meter.spend(steps(lowered))
-        answer = context.inferences.get(key)
+        meter = self._context.ledger.meter
+        meter.spend(steps(lowered_inputs.args))
+        key = self._key(operator_call, lowered_inputs, defaults)
+        answer = self._context.inferences.get(key)
         if answer is None or id(answer) not in self._made:
-            context.ledger.meter.spend(INFERENCE)
+            meter.spend(INFERENCE)
+        if answer is None:
+            answer = self.tried(operator_call, lowered_inputs, defaults)
+        self._made.add(id(answer))
+        return answer
+
+    def tried(
+        self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
+    ) -> operators.Inference:
+        """The same for operands that are only supposed, of which a call has few: free of steps."""
+        context, (lowered, lowered_keywords) = self._context, lowered_inputs
+        key = self._key(operator_call, lowered_inputs, defaults)
+        answer = context.inferences.get(key)
         if answer is None:
             answer = context.inferences[key] = operators.infer(
-                operator,
+                operator_call.operator,
                 *lowered,
                 semantics=context.semantics,
                 rows=context.rows,
                 defaults=defaults,
-                out_is_input=reuses,
+                out_is_input=operator_call.out_is_input,
                 **lowered_keywords,
             )
-        self._made.add(id(answer))
         return answer
+
+    def _key(
+        self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
+    ) -> Hashable:
+        lowered, lowered_keywords = lowered_inputs
+        frozen_inputs = map(frozen, (lowered, tuple(lowered_keywords.items())))
+        return (
+            operator_call.operator,
+            defaults,
+            operator_call.out_is_input,
+            *frozen_inputs,
+        )
