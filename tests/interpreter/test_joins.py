@@ -11,8 +11,7 @@ from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.provenance import Fresh
-from namecheck.interpreter.domain.store import Store, changed_keys, common
-from namecheck.interpreter.domain.unknowns import unknown_of
+from namecheck.interpreter.domain.store import Store, changed_keys, common, unknown_of
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,

@@ -14,9 +14,8 @@ from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Item
-from namecheck.interpreter.domain.store import Ledger, Store
+from namecheck.interpreter.domain.store import Ledger, Store, unknown_of
 from namecheck.interpreter.domain.tags import common_tags
-from namecheck.interpreter.domain.unknowns import unknown_of
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,

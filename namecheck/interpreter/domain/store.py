@@ -29,8 +29,11 @@ from namecheck.interpreter.domain.values import (
     FIRST_NUMBER,
     NUMBERS_OF_BLOCK,
     Facts,
+    Mutable,
     Opaque,
     Picked,
+    Value,
+    has_failed,
 )
 
 ABSENT: Final = object()
@@ -513,3 +516,20 @@ def changed_keys(base: Store, stores: Iterable[Store]) -> dict[Hashable, None]:
     for store in stores:
         keys.update(dict.fromkeys(store.changes_since(base)))
     return keys
+
+
+def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
+    """An unknown value that may be one of these."""
+    number = ledger.new()
+    kinds = {choice.kind if isinstance(choice, Opaque) else None for choice in choices}
+    links: dict[Value, None] = {}
+    for choice in choices:
+        if isinstance(choice, Mutable):
+            links[choice] = None
+        elif isinstance(choice, Opaque) and choice.link is not None:
+            links.update(dict.fromkeys(choice.link.of))
+    link = Picked(links, number, number) if links else None
+    ledger.meter.spend(0 if link is None else (len(links) + len(link.origins)) >> 1)
+    # Which of them have failed does not matter, and would keep all values that a loop has joined.
+    made = Failed(number) if any(map(has_failed, choices)) else Fresh("join", number)
+    return Opaque(made, kinds.pop() if len(kinds) == 1 else None, link)

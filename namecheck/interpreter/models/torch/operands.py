@@ -26,8 +26,8 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.judged import Site
-from namecheck.interpreter.evaluation.observations import Begun
-from namecheck.operators import Operator
+from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
+from namecheck.operators import Inference, Operator
 
 
 class OperatorCall(NamedTuple):
@@ -212,6 +212,30 @@ def frozen(value: Any) -> Hashable:
     if isinstance(value, dict):
         return type(value), tuple(map(frozen, value.items()))
     return slice, frozen((value.start, value.stop, value.step))
+
+
+def record(
+    recorder: Recorder,
+    operator_call: OperatorCall,
+    lowered_inputs: Inputs,
+    inference: Inference,
+    *,
+    is_informed: bool,
+) -> None:
+    """Tell the recorder of a call, and whether enough is known of it to contradict it."""
+    tells = inference.contradiction is not None or inference.result is not UNKNOWN
+    sized = all(map(is_sized, lowered_inputs.every))
+    passed = inference.contradiction is None
+    recorder.applied(operator_call.node, is_informed and tells, sized, passed=passed)
+    application = Application(
+        operator_call.operator,
+        tuple(lowered_inputs.args),
+        tuple(lowered_inputs.keywords.items()),
+        inference.result,
+        inference.contradiction,
+        operator_call.begun,
+    )
+    recorder.application(operator_call.node, application)
 
 
 _CONTAINERS: Final = (list, tuple, dict, slice)

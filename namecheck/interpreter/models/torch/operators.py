@@ -46,9 +46,9 @@ from namecheck.interpreter.models.torch.operands import (
     has_axes,
     has_failed,
     is_known,
+    record,
     sizes_fit,
 )
-from namecheck.interpreter.models.torch.recording import record
 from namecheck.interpreter.models.torch.rule_applications import RuleApplications
 from namecheck.operators.signatures import in_usual_spelling
 from namecheck.rules.registry import traits_of
