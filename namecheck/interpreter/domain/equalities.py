@@ -1,10 +1,9 @@
 """Sizes that are equal on a path: ``assert a.shape[0] == b.shape[1]`` equates two axes.
 
 Axes with different names have one length on such a path, so they do not contradict each other
-there. Before rules and annotations are applied, one symbol is replaced by the other. The axes of an
-equation are scoped on such a path: their dims may reach a path without the equation, where it is
-unknown which axis they are. All other axes stay as they are, so a call that meets none of an
-equation's axes has the same outcome without it (`evaluation.summaries`).
+there. Before rules and annotations are applied, one symbol is replaced by the other. All axes are
+scoped on such a path: their dims may reach a path without the equation, where it is unknown which
+axis they are.
 
 Where paths meet, an equation of one of them holds no more for certain, but a later test of the same
 flag may follow that path alone. So it remains possible: what contradicts only without it is not
@@ -13,7 +12,7 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -39,9 +38,9 @@ _MOST: Final = 16
 class Equations:
     """The equations that hold on a path.
 
-    `solved` maps a symbol to its replacement; no replacement contains a solved symbol. The symbols
-    in it have the last of the `scopes` on the path. `possible` has the equations of some of the
-    paths that met before.
+    `solved` maps a symbol to its replacement; no replacement contains a solved symbol. The axes on
+    the path have the last of the `scopes`. `possible` has the equations of some of the paths that
+    met before.
     """
 
     solved: tuple[tuple[str, Known], ...]
@@ -50,31 +49,14 @@ class Equations:
 
     def size(self, quantity: Known, *, scoped: bool = True) -> Known:
         """A size under the equations."""
-        plain = {word: self._plain(word) for word in symbols(quantity)}
-        replacements = self._scoped_solutions if scoped else self._solutions
-        own = {w: replacements[p] for w, p in plain.items() if p in replacements}
-        if not scoped:
-            own |= {w: symbol(p) for w, p in plain.items() if p not in replacements}
-        return substituted(quantity, own)
-
-    @property
-    def _solutions(self) -> Solved:
-        """What each symbol of the equations is replaced by: itself, if it is not solved."""
         solved: Solved = dict(self.solved)
-        return {word: solved.get(word, symbol(word)) for word in self._words()}
-
-    @property
-    def _scoped_solutions(self) -> Solved:
-        """The same in the scope of the path."""
+        plain = {word: self._plain(word) for word in symbols(quantity)}
+        own = {word: solved.get(unscoped, symbol(unscoped)) for word, unscoped in plain.items()}
+        size = substituted(quantity, own)
+        if not scoped:
+            return size
         scope = self.scopes[-1]
-        in_scope = {word: symbol(naming.scoped(word, scope)) for word in self._words()}
-        return {word: substituted(size, in_scope) for word, size in self._solutions.items()}
-
-    def _words(self) -> Iterator[str]:
-        """The symbols of the equations."""
-        for word, size in self.solved:
-            yield word
-            yield from symbols(size)
+        return substituted(size, {w: symbol(naming.scoped(w, scope)) for w in symbols(size)})
 
     def _plain(self, word: str) -> str:
         for scope in self.scopes:
@@ -84,8 +66,6 @@ class Equations:
     def name(self, name: Name) -> Name:
         """The replacement of an axis, with an unknown occurrence."""
         if not isinstance(name, Axis) or not all(part.isidentifier() for part in name.factors):
-            return name
-        if self._solutions.keys().isdisjoint(map(self._plain, name.factors)):
             return name
         names = [self._axis(factor) for factor in name.factors]
         axes = [replaced for replaced in names if isinstance(replaced, Axis)]
@@ -115,8 +95,11 @@ class Equations:
         rest = ((name, substituted(size, dict([solution]))) for name, size in self.solved)
         return Equations((*rest, solution), scopes, self.possible)
 
-    def about(self, is_met: Callable[[str], bool]) -> Equations | None:
-        """The equations with a symbol that is met, and the possible ones; None if none has one."""
+    def about(self, is_met: Callable[[str], bool], scopes_met: Collection[int]) -> Equations | None:
+        """The equations with a symbol that is met; None if nothing of them concerns a path.
+
+        If any equation holds, all axes have its scope, also those that no equation has.
+        """
 
         def concerns(equation: tuple[str, Known]) -> bool:
             word, size = equation
@@ -124,7 +107,10 @@ class Equations:
 
         solved = tuple(filter(concerns, self.solved))
         possible = tuple(filter(concerns, self.possible))
-        return Equations(solved, self.scopes, possible) if solved or possible else None
+        if not self.solved:
+            return Equations((), (), possible) if possible else None
+        scopes = [scope for scope in self.scopes[:-1] if scope in scopes_met]
+        return Equations(solved, (*scopes, self.scopes[-1]), possible)
 
     def _axis(self, factor: str) -> Name:
         size = self.size(symbol(factor))

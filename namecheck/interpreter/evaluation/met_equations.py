@@ -1,7 +1,7 @@
 """The equations of sizes that matter to a call: those of axes and numbers that it has met.
 
-All others are as if they did not hold (`domain.equalities`), so calls that differ only in these
-have one summary.
+Of all others it only matters whether one holds, for then all axes have a scope of their own
+(`domain.equalities`). So calls that differ only in these have one summary.
 """
 
 from __future__ import annotations
@@ -33,6 +33,11 @@ def match(
     return renaming.matches(own, counterpart)
 
 
+def scope(content: Any) -> tuple[int, ...]:
+    """The scope of all axes where equations hold, which a match has paired."""
+    return content.scopes[-1:] if isinstance(content, Equations) and content.solved else ()
+
+
 def _about(content: Any, paired: Collection[int], find_words: FindWords) -> Equations | None:
     """The equations that a call has met, which has paired these numbers."""
     if not isinstance(content, Equations):
@@ -42,11 +47,14 @@ def _about(content: Any, paired: Collection[int], find_words: FindWords) -> Equa
         scopes = naming.scopes(word)
         return not scopes or any(scope in paired for scope in scopes)
 
-    possible = content.about(is_possible)
-    if possible is None:
-        return None
-    words = find_words()
-    # The name of a number is made where it is used as a size.
-    return possible.about(
-        lambda word: is_possible(word) if naming.is_number(word) else word in words
-    )
+    words: Collection[str] | None = None
+
+    def is_met(word: str) -> bool:
+        nonlocal words
+        if not is_possible(word) or naming.is_number(word):
+            return is_possible(word)  # the name of a number is made where it is used as a size
+        if words is None:
+            words = find_words()
+        return word in words
+
+    return content.about(is_met, paired)

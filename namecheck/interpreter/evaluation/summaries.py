@@ -383,7 +383,8 @@ class _Summary:
     def _met(self, numbering: Numbering) -> Numbers:
         """The numbers of older objects in the arguments and the cells that the call has read."""
         read_parts = [part for read in self._reads for part in read]
-        return numbering.of_all([self._inputs, *read_parts])
+        scopes = met_equations.scope(self._equations)
+        return numbering.of_all([self._inputs, *read_parts, scopes])
 
     def _reachable(self, numbering: Numbering) -> _Effects:
         """The effects of the call, without objects that nothing refers to any more."""
