@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import Many, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import Flag
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.products import linear
 from namecheck.rules.registry import rule
 
 # The initial state of a layer with cells: a state and a cell.
@@ -164,61 +163,3 @@ def recurs_once_with_cell(
     cell = hx[1] if isinstance(hx, (tuple, list)) and len(hx) == 2 else UNKNOWN
     kept = _kept_state(cell, state)
     return kept, kept
-
-
-@rule(memory="unknown")
-def recurs_by_weights(
-    input: Tensor,
-    previous: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Dims:
-    """The products of the input and of the state with their weights, unified (torch.rnn_cell)."""
-    return broadcast(linear(previous, w_hh, b_hh), linear(input, w_ih, b_ih))
-
-
-@rule(memory="unknown")
-def recurs_by_gates(
-    input: Tensor,
-    previous: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Dims:
-    """One of three gates, unified with the previous state, part of which it keeps (gru_cell)."""
-    gates = recurs_by_weights(input, previous, w_ih, w_hh, b_ih, b_hh)
-    return broadcast(previous.dims, _gate(gates, 3))
-
-
-@rule(memory="unknown")
-def recurs_by_gates_with_cell(
-    input: Tensor,
-    previous_states: Sequence[Tensor] | Many,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> tuple[Dims, Dims]:
-    """A state and a cell: one of four gates, unified with the previous cell (torch.lstm_cell)."""
-    if isinstance(previous_states, Many):
-        return OPEN, OPEN
-    if len(previous_states) != 2:
-        raise Contradiction(
-            "NC206", "lstm_cell expects two hidden states", help="Give a state and a cell."
-        )
-    gates = recurs_by_weights(input, previous_states[0], w_ih, w_hh, b_ih, b_hh)
-    kept = broadcast(previous_states[1].dims, _gate(gates, 4))
-    return kept, kept
-
-
-def _gate(gates: Dims, count: int) -> Dims:
-    """One of the gates along the last dim; a label is kept."""
-    if gates.rank is None:
-        return OPEN
-    last = gates[-1] if gates.prefix else ANY_DIM
-    size = last.size // count if isinstance(last.size, int) else UNKNOWN
-    name = last.name if last.name is None or isinstance(last.name, str) else UNKNOWN
-    return joined(without_right(gates, 1), Dims((Dim(name, size),)))
