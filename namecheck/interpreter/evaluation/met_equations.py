@@ -47,14 +47,14 @@ def _about(content: Any, paired: Collection[int], find_words: FindWords) -> Equa
         scopes = naming.scopes(word)
         return not scopes or any(scope in paired for scope in scopes)
 
-    words: Collection[str] | None = None
+    met: Collection[str] | None = None
 
     def is_met(word: str) -> bool:
-        nonlocal words
+        nonlocal met
         if not is_possible(word) or naming.is_number(word):
             return is_possible(word)  # the name of a number is made where it is used as a size
-        if words is None:
-            words = find_words()
-        return word in words
+        if met is None:
+            met = find_words()
+        return word in met
 
     return content.about(is_met, paired)
