@@ -4,7 +4,9 @@ While a body is run, a recording notes every cell that it reads of the store bef
 every cell that it writes. A later call that would read the same contents has the same outcome, but
 for the numbers of the objects that the analysis makes (addresses, environments, scopes of axes),
 which are renamed. So the kind of a call is what its body reads, and nothing else: objects that the
-body only passes on may differ, and so may the rest of the store.
+body only passes on may differ, and so may the rest of the store. Of the equations of sizes on the
+path only those of axes and numbers that the call has met count, and whether any holds: then all
+axes have a scope of their own (`domain.equalities`).
 
 A summary also has the circumstances that the outcome depends on: the depth of the call stack if a
 call within it was not followed, the guards around the call if the body raised an error.
@@ -16,10 +18,12 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain.cells import EQUAL_SIZES, AxisCell
+from namecheck.interpreter.domain.equalities import Equations
 from namecheck.interpreter.domain.reachability import reachable
 from namecheck.interpreter.domain.recordings import OWN, Recording
 from namecheck.interpreter.domain.renaming import (
@@ -42,7 +46,6 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation import met_equations
 from namecheck.interpreter.evaluation.circumstances import Answers, Circumstances, root
 from namecheck.interpreter.evaluation.findings import Findings
 from namecheck.interpreter.evaluation.frames import Call, PathEnds
@@ -50,6 +53,9 @@ from namecheck.interpreter.evaluation.judged import Key as FindingKey
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+# Finds all words in what a call has met; only called where there are equations.
+_FindWords: TypeAlias = Callable[[], Collection[str]]
 
 # How many reads may be compared before one that has differed.
 _EARLY: Final = 4
@@ -343,7 +349,7 @@ class _Summary:
                     reads.append((counterpart, other))
                 if self._equations is not _NONE_READ:
                     other = store.get(EQUAL_SIZES, ABSENT)
-                    if not met_equations.match(
+                    if not _match_equations(
                         self._equations,
                         other,
                         renaming,
@@ -383,7 +389,7 @@ class _Summary:
     def _met(self, numbering: Numbering) -> Numbers:
         """The numbers of older objects in the arguments and the cells that the call has read."""
         read_parts = [part for read in self._reads for part in read]
-        scopes = met_equations.scope(self._equations)
+        scopes = _scope(self._equations)
         return numbering.of_all([self._inputs, *read_parts, scopes])
 
     def _reachable(self, numbering: Numbering) -> _Effects:
@@ -401,6 +407,49 @@ class _Summary:
             tuple(fresh),
             frozenset(met.difference(fresh)),
         )
+
+
+def _match_equations(
+    content: Any,
+    other_content: Any,
+    renaming: Renaming,
+    find_words: _FindWords,
+    find_other_words: _FindWords,
+) -> bool:
+    """Whether two calls meet the same equations; pairs the numbers in them.
+
+    All else that the calls have met has been compared before.
+    """
+    own = _about(content, renaming.numbers, find_words)
+    counterpart = _about(other_content, renaming.counterparts, find_other_words)
+    return renaming.matches(own, counterpart)
+
+
+def _scope(content: Any) -> tuple[int, ...]:
+    """The scope of all axes where equations hold, which a match has paired."""
+    return content.scopes[-1:] if isinstance(content, Equations) and content.solved else ()
+
+
+def _about(content: Any, paired: Collection[int], find_words: _FindWords) -> Equations | None:
+    """The equations that a call has met, which has paired these numbers."""
+    if not isinstance(content, Equations):
+        return None
+
+    def is_possible(word: str) -> bool:
+        scopes = naming.scopes(word)
+        return not scopes or any(scope in paired for scope in scopes)
+
+    met: Collection[str] | None = None
+
+    def is_met(word: str) -> bool:
+        nonlocal met
+        if not is_possible(word) or naming.is_number(word):
+            return is_possible(word)  # the name of a number is made where it is used as a size
+        if met is None:
+            met = find_words()
+        return word in met
+
+    return content.about(is_met, paired)
 
 
 def _sort(value: Value) -> Hashable:
