@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -127,13 +125,11 @@ class Targets:
         return self.interpreter.torch.tensor(tensor.of_any_dims(tensor.likeliest))
 
 
-def unpackable(
-    interpreter: Interpreter, target_nodes: Sequence[ast.expr], union: Union, store: Store
-) -> Union:
+def unpackable(interpreter: Interpreter, union: Union, store: Store) -> Union:
     """The alternatives that an unpacking is meant for: tuples, where there are some.
 
     A function that returns a tensor or a tuple of tensors is unpacked by callers that know which:
-    beside a tuple, the rows of a tensor are unknown, unless there certainly are as many as targets.
+    beside a tuple, the rows of a tensor are unknown.
     """
     choices = [choice for choice in union.alternatives if store.allows(choice.facts)]
     if not any(isinstance(choice.value, TupleValue) for choice in choices):
@@ -142,23 +138,9 @@ def unpackable(
         tuple(
             replace(choice, value=interpreter.fresh("rows"))
             if isinstance(choice.value, TensorValue)
-            and not _has_a_row_for_each(target_nodes, choice.value, store)
             else choice
             for choice in choices
         )
-    )
-
-
-def _has_a_row_for_each(
-    target_nodes: Sequence[ast.expr], tensor_value: TensorValue, store: Store
-) -> bool:
-    """Whether a tensor has as many rows as each of the targets takes."""
-    size = next(iter(joins.held(tensor_value, store).tensor.dims.prefix), ANY_DIM).size
-    return isinstance(size, int) and all(
-        isinstance(target, (ast.Tuple, ast.List))
-        and len(target.elts) == size
-        and not any(isinstance(element, ast.Starred) for element in target.elts)
-        for target in target_nodes
     )
 
 
