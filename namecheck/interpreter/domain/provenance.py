@@ -27,7 +27,8 @@ class Provenance:
 class Fresh(Provenance):
     """A value of unknown origin; its number makes it unequal to all others.
 
-    `reason` helps whoever debugs the analysis.
+    `reason` helps whoever debugs the analysis; that of one of several values, "join", is also read:
+    whichever it is, a number has one size.
     """
 
     reason: str

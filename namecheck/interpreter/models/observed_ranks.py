@@ -85,13 +85,16 @@ class ObservedRanks:
         row = operator_call.row
         if row is None or traits_of(row.names).aligns == "broadcast":
             return
+        frozen_inputs: tuple[object, ...] = ()
         for spot, value in _operands(operator_call):
             lowered = spot.read(lowered_inputs)
             tensor = Tensor() if lowered is UNKNOWN else lowered
             if not isinstance(tensor, Tensor) or not tensor.dims.open:
                 continue
-            frozen_inputs = map(
-                frozen, (lowered_inputs.args, tuple(lowered_inputs.keywords.items()))
+            # Frozen for the first operand that needs it, and once for all.
+            frozen_inputs = frozen_inputs or (
+                frozen(lowered_inputs.args),
+                frozen(tuple(lowered_inputs.keywords.items())),
             )
             key = (operator_call.operator, defaults, spot, *frozen_inputs)
             if key not in self._learnt:

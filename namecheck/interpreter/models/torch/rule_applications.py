@@ -33,7 +33,7 @@ class RuleApplications:
         if answer is None or id(answer) not in self._made:
             meter.spend(INFERENCE)
         if answer is None:
-            answer = self.tried(operator_call, lowered_inputs, defaults)
+            answer = self._inferred(key, operator_call, lowered_inputs, defaults)
         self._made.add(id(answer))
         return answer
 
@@ -41,19 +41,30 @@ class RuleApplications:
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
     ) -> operators.Inference:
         """The same for operands that are only supposed, of which a call has few: free of steps."""
-        context, (lowered, lowered_keywords) = self._context, lowered_inputs
         key = self._key(operator_call, lowered_inputs, defaults)
-        answer = context.inferences.get(key)
+        answer = self._context.inferences.get(key)
         if answer is None:
-            answer = context.inferences[key] = operators.infer(
-                operator_call.operator,
-                *lowered,
-                semantics=context.semantics,
-                rows=context.rows,
-                defaults=defaults,
-                out_is_input=operator_call.out_is_input,
-                **lowered_keywords,
-            )
+            answer = self._inferred(key, operator_call, lowered_inputs, defaults)
+        return answer
+
+    def _inferred(
+        self,
+        key: Hashable,
+        operator_call: OperatorCall,
+        lowered_inputs: Inputs,
+        defaults: Defaults,
+    ) -> operators.Inference:
+        """The result of `infer` for a key that has none; caches it."""
+        context, (lowered, lowered_keywords) = self._context, lowered_inputs
+        answer = context.inferences[key] = operators.infer(
+            operator_call.operator,
+            *lowered,
+            semantics=context.semantics,
+            rows=context.rows,
+            defaults=defaults,
+            out_is_input=operator_call.out_is_input,
+            **lowered_keywords,
+        )
         return answer
 
     def _key(
