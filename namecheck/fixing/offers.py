@@ -103,6 +103,10 @@ class _Kept:
             self._known[location] = fixes, reads
         return self._known[location]
 
+    def location(self, finding: Finding) -> str:
+        """The file of a finding that may need a trial."""
+        return self._locations[finding.filename]
+
     def knows(self, finding: Finding) -> bool:
         """Whether a finding needs no trial: its outcome is final, or its file was not requested."""
         location = self._locations.get(finding.filename)
@@ -119,7 +123,7 @@ class _Kept:
 
     def learn(self, finding: Finding, fix: Fix | int | None, reads: Reads) -> None:
         """Store the outcome of a trial, and the files that were read for it."""
-        location = self._locations[finding.filename]
+        location = self.location(finding)
         fixes, checked = self._of(location)
         fixes[digest_of(finding)] = fix
         checked.join(reads)
@@ -136,7 +140,7 @@ def _try(
     records: _Kept, findings: Sequence[Finding], limit: int, overlay: Mapping[str, bytes]
 ) -> None:
     """Try the fixes of findings, until so many steps were spent."""
-    from namecheck.fixing.proposals import Proposals
+    from namecheck.fixing.proposals import ALONE, Proposals
     from namecheck.fixing.registry import fixers
     from namecheck.fixing.trials import Trials
 
@@ -148,8 +152,25 @@ def _try(
         attempt = proposals.attempt(finding)
         return records.patience if attempt.given_up else attempt.fix
 
+    def learn_together(location: str, later_findings: Sequence[Finding]) -> None:
+        with trials.limited(location, limit - trials.spent):
+            attempts, reads = trials.noted(lambda: proposals.together(later_findings))
+        for finding, attempt in attempts.items():
+            records.learn(finding, attempt.fix, reads)
+
+    fixable: dict[str, list[Finding]] = {}
     for finding in findings:
-        if finding.code not in fixers():
+        if finding.code in fixers():
+            fixable.setdefault(finding.filename, []).append(finding)
+        else:
             records.learn(finding, None, Reads())
-        elif trials.spent <= limit:
-            records.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023
+    for of_file in fixable.values():
+        begun, is_together = trials.spent, False
+        for index, finding in enumerate(of_file):
+            if trials.spent > limit:
+                return
+            if trials.spent - begun > ALONE and not is_together:
+                is_together = True
+                learn_together(records.location(finding), of_file[index:])
+            if not records.knows(finding) and trials.spent <= limit:
+                records.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023

@@ -27,7 +27,7 @@ _KEPT: Final = 16
 # How many findings one fix may remove, each of which appears after the previous one is gone.
 _LINKS: Final = 4
 # So many steps are spent on trials of single findings of one file; the others are tried together.
-_ALONE: Final = 300_000
+ALONE: Final = 300_000
 
 
 @dataclass(frozen=True)
@@ -144,16 +144,16 @@ class Proposals:
         attempts: dict[Finding, Attempt] = {}
         begun = self._trials.spent
         for finding in findings:
-            if self._trials.spent - begun > _ALONE:
+            if self._trials.spent - begun > ALONE:
                 break
             attempts[finding] = self.attempt(finding)
         remaining = [finding for finding in findings if finding not in attempts]
         if len(remaining) > 1:
-            attempts |= self._together(remaining)
+            attempts |= self.together(remaining)
         return {one: attempts.get(one) or self.attempt(one) for one in findings}
 
-    def _together(self, findings: Sequence[Finding]) -> dict[Finding, Attempt]:
-        """The results for those findings for which it is certain when they are tried together."""
+    def together(self, findings: Sequence[Finding]) -> dict[Finding, Attempt]:
+        """The results for findings of one file, those that are certain when tried together."""
         from namecheck.fixing import groups  # few files have so many findings
 
         location = self._trials.location(findings[0].filename)

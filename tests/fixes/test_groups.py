@@ -47,7 +47,7 @@ def alone(files: Sequence[Entry], findings: Sequence[Finding]) -> dict[Finding, 
 
 def together(files: Sequence[Entry], findings: Sequence[Finding]) -> dict[Finding, Attempt]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(proposals, "_ALONE", -1)
+        patched.setattr(proposals, "ALONE", -1)
         return Proposals(Trials(files), MANY).attempts(findings)
 
 
@@ -80,7 +80,7 @@ def test_the_fixes_of_an_example_are_the_same_together(program: FixedProgram) ->
     results = []
     for tries in (-1, MANY):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(proposals, "_ALONE", tries)
+            patched.setattr(proposals, "ALONE", tries)
             trials = Trials([program.entry])
             trials.overlay.update(overlay)
             attempts = Proposals(trials, MANY).attempts(findings)
