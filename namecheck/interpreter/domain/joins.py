@@ -31,6 +31,7 @@ from namecheck.interpreter.domain.values import (
     Opaque,
     Picked,
     Repeated,
+    SliceValue,
     TensorValue,
     TorchModule,
     TupleValue,
@@ -528,6 +529,8 @@ def _paired_parts(
         )
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return _paired_items(a.items, b.items) if a.cls == b.cls else None
+    if isinstance(a, SliceValue) and isinstance(b, SliceValue):
+        return [(a.lower, b.lower), (a.upper, b.upper), (a.step, b.step)]
     if isinstance(a, DictValue) and isinstance(b, DictValue):
         both = entries(a, one_store), entries(b, other_store)
         mine, others_items = dict(both[0].items), dict(both[1].items)

@@ -264,7 +264,7 @@ def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hash
         for key, content in store_after.changes_since(base).items()
         if not isinstance(key, (Fact, Written))
         and not _is_newer(key, store_before)
-        and not alike(store_before.get(key, _MISSING), store_before, content, store_after)
+        and not _holds_more(store_before.get(key, _MISSING), store_before, content, store_after)
     ]
 
 
@@ -297,11 +297,26 @@ def _is_newer(key: Hashable, store: Store) -> bool:
     return later and store.get(key, _MISSING) is _MISSING
 
 
+def _choices_of(content: Any) -> tuple[Any, ...]:
+    if isinstance(content, Union):
+        return tuple(choice.value for choice in content.alternatives)
+    return (content,)
+
+
 def alike(left_content: Any, left_store: Store, right_content: Any, right_store: Store) -> bool:
     """Whether two contents are equal up to addresses, as deep as they are followed."""
     if left_content is right_content:
         return True
     return _Likeness(left_store, right_store).holds(left_content, right_content)
+
+
+def _holds_more(
+    left_content: Any, left_store: Store, right_content: Any, right_store: Store
+) -> bool:
+    """Whether a content is equal to another, or has an alternative like each of the other's."""
+    return left_content is right_content or _Covering(left_store, right_store).holds(
+        left_content, right_content
+    )
 
 
 class _Likeness:
@@ -318,6 +333,9 @@ class _Likeness:
         """Whether two contents are equal up to addresses."""
         if left_content is right_content or depth > _DEEPEST:
             return True
+        if isinstance(left_content, Union) or isinstance(right_content, Union):
+            choices = _choices_of(left_content), _choices_of(right_content)
+            return self._choices(*choices, depth + 1)
         if type(left_content) is not type(right_content):
             return False
         if isinstance(left_content, TensorValue):
@@ -336,11 +354,6 @@ class _Likeness:
             return self.holds(left_content.items, right_content.items, depth + 1) and self.holds(
                 left_content.rest, right_content.rest, depth + 1
             )
-        if isinstance(left_content, Union):
-            choices = tuple(c.value for c in left_content.alternatives)
-            return self.holds(
-                choices, tuple(c.value for c in right_content.alternatives), depth + 1
-            )
         if isinstance(left_content, TorchModule):
             return are_copies(left_content, self._left, right_content, self._right)
         if isinstance(left_content, Instance):
@@ -353,6 +366,12 @@ class _Likeness:
             )
         return bool(left_content == right_content)
 
+    def _choices(
+        self, left_values: tuple[Any, ...], right_values: tuple[Any, ...], depth: int
+    ) -> bool:
+        """Whether the alternatives of two values are equal."""
+        return self.holds(left_values, right_values, depth)
+
     def _containers(
         self, mutable: ListValue | DictValue, other_mutable: ListValue | DictValue, depth: int
     ) -> bool:
@@ -364,3 +383,21 @@ class _Likeness:
         read: Callable[[Any, Store], Any] = items if isinstance(mutable, ListValue) else entries
         contents = read(mutable, self._left), read(other_mutable, self._right)
         return self.holds(*contents, depth + 1)
+
+
+class _Covering(_Likeness):
+    """Compares the state of a loop with a later one: values of further rounds may be like earlier.
+
+    A loop that makes an object in each round, and keeps one of them or all, makes no new kind.
+    """
+
+    __slots__ = ()
+
+    def _choices(
+        self, left_values: tuple[Any, ...], right_values: tuple[Any, ...], depth: int
+    ) -> bool:
+        """Whether the alternatives are equal, or each of one value is a copy of one of another."""
+        return super()._choices(left_values, right_values, depth) or all(
+            any(are_copies(value, self._left, other, self._right) for value in left_values)
+            for other in right_values
+        )

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Fact, Written
+from namecheck.interpreter.domain.recordings import newest
+from namecheck.interpreter.domain.renaming import NotRenamable, Renaming
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Generator, Repeated, Value
 from namecheck.interpreter.evaluation import circumstances, narrowing
@@ -27,6 +29,8 @@ _ROUNDS: Final = 6
 _SILENT_ROUNDS: Final = 3
 
 Enter = Callable[[Store], list[Store]]
+# What tells when the objects of some cells were made, with the contents before and after a round.
+_Changes: TypeAlias = tuple[tuple[tuple[int, ...], Any, Any], ...]
 
 
 class Loops:
@@ -268,6 +272,7 @@ class Loops:
         rounds = _SILENT_ROUNDS if interpreter.findings.silent else _ROUNDS
         rounds = rounds if interpreter.budget.left > 0 else 0
         late: list[Store] = []
+        last_changes: _Changes = ()
         with interpreter.findings.silenced():
             state = merges.merged(base, [s if s is not base else base.fork() for s in states])
             for round_ in range(rounds):
@@ -279,7 +284,11 @@ class Loops:
                 changing = merges.unsettled(state, either, base)
                 if not changing:
                     break
+                new_changes = self._changes_of_objects(changing, state, either, base)
                 state = either
+                if len(new_changes) == len(changing) and self._are_alike(last_changes, new_changes):
+                    break
+                last_changes = new_changes
                 if round_ >= rounds - 2:
                     state = self._forget(state, changing)
             else:
@@ -287,6 +296,30 @@ class Loops:
                 late += [state.fork()] if broken or late else []
             broken.extend(late)
             return state
+
+    def _changes_of_objects(
+        self, changing: Iterable[Hashable], store_before: Store, store_after: Store, base: Store
+    ) -> _Changes:
+        """How a round has changed the objects that the loop has made."""
+        ledger = base.ledger
+        return tuple(
+            (made, store_before.get(key), store_after.get(key))
+            for key in changing
+            for made in [newest(key)]
+            if any(ledger.made_after(number, base.born) for number in made)
+        )
+
+    def _are_alike(self, first_changes: _Changes, other_changes: _Changes) -> bool:
+        """Whether two rounds have changed objects alike, each those of the round before it.
+
+        Then each round makes objects that the next one changes, and all that follow do the same.
+        """
+        try:
+            return Renaming(self.interpreter.context.numbering).matches(
+                first_changes, other_changes
+            )
+        except NotRenamable:
+            return False
 
     def _forget(self, state: Store, changing: Iterable[Hashable]) -> Store:
         """Make the cells unknown that still change."""
