@@ -370,7 +370,7 @@ class Attributes:
             )
             return
         if isinstance(target, TensorValue) and name == "data":
-            self.interpreter.torch.replace_data(target, store)
+            self.interpreter.torch.replace_data(target, value, store)
         if isinstance(target, Instance):
             descriptor = class_lookup.attribute(target.cls, name, store)
             if isinstance(descriptor, Wrapped) and descriptor.setter is not None:

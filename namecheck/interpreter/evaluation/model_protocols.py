@@ -125,8 +125,8 @@ class TorchOperators(Protocol):
     def promote(self, opaque: Opaque, store: Store) -> TensorValue:
         """An unknown value as the tensor that it must be."""
 
-    def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
-        """``x.data = y``: the dtype, device and order of x become unknown."""
+    def replace_data(self, tensor_value: TensorValue, value: Value, store: Store) -> None:
+        """``x.data = y``: x has the dims of y; its dtype, device and order become unknown."""
 
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""

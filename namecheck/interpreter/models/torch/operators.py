@@ -22,7 +22,7 @@ from namecheck.core.findings import (
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import equalities, identities, joins, meter
+from namecheck.interpreter.domain import equalities, identities, meter
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
@@ -561,13 +561,9 @@ class TorchOperators:
         if operators.is_in_place(operator) and args:
             writes.forget(args[0], store)
 
-    def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
-        """``x.data = y``: the dtype, device and order of x become unknown."""
-        content = joins.held(tensor_value, store)
-        blank = replace(
-            content.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN
-        )
-        joins.write(tensor_value, store, replace(content, tensor=blank))
+    def replace_data(self, tensor_value: TensorValue, value: Value, store: Store) -> None:
+        """``x.data = y``: x has the dims of y; its dtype, device and order become unknown."""
+        writes.replace_data(tensor_value, value, store)
 
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""

@@ -46,6 +46,22 @@ def forget(target: Value | None, store: Store) -> None:
             forget(item, store)
 
 
+def replace_data(tensor_value: TensorValue, value: Value, store: Store) -> None:
+    """Write the dims of y to x for ``x.data = y``; the dtype, device and order become unknown.
+
+    The labels of a named tensor stay, unless y has some.
+    """
+    content = joins.held(tensor_value, store)
+    data = joins.held(value, store) if isinstance(value, TensorValue) else Held(Tensor())
+    has_labels = [
+        any(isinstance(name, str) for name in each.tensor.dims.names) for each in (content, data)
+    ]
+    source = content if has_labels == [True, False] else data
+    tensor = Tensor(source.tensor.dims, likely=source.tensor.likely)
+    origins_of_both = {**content.origins, **data.origins}
+    joins.write(tensor_value, store, replace(content, tensor=tensor, origins=origins_of_both))
+
+
 def forget_names(operator_call: OperatorCall) -> None:
     """Make the names unknown of a tensor in which a call was refused for names alone.
 
