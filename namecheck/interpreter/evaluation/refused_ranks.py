@@ -32,9 +32,11 @@ def refuse(
     error: str = "ValueError",
 ) -> None:
     """Report a tensor whose rank the code at a node does not take; `demand` says what it takes."""
-    where = _passed(tensor_value, node, frame)
+    where = _passed(tensor_value, node, frame, error)
     if where is None:
         return
+    if any(each.catches(error) for each in frame.guards):
+        interpreter.fail(error)  # the function itself has another case for such a tensor
     caller, site = where
     content = joins.held(tensor_value, store)
     dims: Dims = content.tensor.dims
@@ -99,10 +101,13 @@ def _subject(test: ast.expr) -> ast.Name | None:
     return next(each for each in subjects if isinstance(each, ast.Name))
 
 
-def _passed(tensor_value: TensorValue, node: Node, frame: Frame) -> tuple[Frame, Node] | None:
+def _passed(
+    tensor_value: TensorValue, node: Node, frame: Frame, error: str | None = None
+) -> tuple[Frame, Node] | None:
     """Where a tensor was passed to the code that reads its rank: at a call, or here.
 
-    None where a branch on the way may be another one than that of the caller.
+    None where a branch on the way may be another one than that of the caller, or where a function
+    on the way catches the error.
     """
     if frame.undecided or frame.exits:
         return None
@@ -111,7 +116,10 @@ def _passed(tensor_value: TensorValue, node: Node, frame: Frame) -> tuple[Frame,
     caller, site = frame.caller, frame.site
     if caller is None or site is None:
         return None
-    return _passed(tensor_value, site, caller)
+    where = _passed(tensor_value, site, caller, error)
+    if error is not None and where is not None and where[0] is not caller:
+        return None if any(each.catches(error) for each in caller.guards) else where
+    return where
 
 
 def _is_argument(tensor_value: TensorValue, frame: Frame) -> bool:
