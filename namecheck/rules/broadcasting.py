@@ -183,6 +183,9 @@ def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
         there = others.from_right(offset)
         if there is not None and isinstance(there.name, Axis) and there.name.name == axis.name:
             facing = dims.from_right(offset)
+            is_number = isinstance(lone.size, int) and lone.size == there.size
+            if is_number and naming.is_observed(axis.name):
+                return False  # the sides of a square, of which the code has a word for one
             if isinstance(lone.size, Expression) and facing == lone:
                 return False  # the sides of a square, of which one is a part of a size: ``c//side``
             if facing is None or (facing.name is None and facing.size not in (1, UNKNOWN)):
