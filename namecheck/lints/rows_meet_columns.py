@@ -3,7 +3,8 @@
 `A.sum(1)` has one value for each row; `A / A.sum(1)` broadcasts them along the columns, because
 broadcasting aligns the last dimensions. Where `A` is a square, both have the same size, so no error
 is raised. `keepdim=True` keeps the rows in their place. Of a tensor that nothing names, the order
-of its dimensions tells.
+of its dimensions tells. Where a function aligns the sums with the rows as well, the matrix is
+symmetric: `A / d / d[:, None]`.
 
 Bad:
 
@@ -124,7 +125,7 @@ class Lint(Listener):
                     "Keep the dim with `keepdim=True`.",
                     (reduced.place,),
                 )
-                self._doubts.add(reduced.place, finding)
+                self._add(applied, reduced.place, finding)
 
     def _check_shrunk(self, applied: Applied) -> None:
         """Report ``x - x.mean(1)``: the batch is aligned with the last dim."""
@@ -144,7 +145,13 @@ class Lint(Listener):
             "Keep the dim with `keepdim=True`.",
             (shrunk.place,),
         )
-        self._doubts.add(shrunk.place, finding)
+        self._add(applied, shrunk.place, finding)
+
+    def _add(self, applied: Applied, place: Place, finding: Finding) -> None:
+        from namecheck.interpreter.evaluation import both_ways  # for a rare finding
+
+        if not both_ways.is_in(applied.source, applied.node):
+            self._doubts.add(place, finding)
 
 
 def _shrunk_of_result(applied: Applied) -> Shrunk | None:

@@ -10,10 +10,10 @@ It is not reported where an exchange is likely meant: words that are numbered or
 (`x1` and `x2`, `left` and `right`, `row` and `col`), single letters, a function that only makes
 this call, or whose name says so (`inverse`, `swap`), a function that passes the two in the other
 order as well, to another layer perhaps, or assigns them to each other, a call whose results go to
-the same words in the order of its arguments, an argument that is transposed, a tensor that is
-passed twice (`attention(keys, queries, queries)`), losses that are symmetric, functions that
-compare (`distance`, `error`), and constructors: a decoder's layer has its encoder's sizes the other
-way round.
+the same words in the order of its arguments, an argument that is transposed, in the call or before,
+a tensor that is passed twice (`attention(keys, queries, queries)`), losses that are symmetric,
+functions that compare (`distance`, `error`), and constructors: a decoder's layer has its encoder's
+sizes the other way round.
 
 Bad:
 
@@ -100,6 +100,9 @@ _EXCHANGES: Final = (
     "adjoint", "backward", "bwd", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "jvp",
     "mirror", "reverse", "swap", "symmetric", "transpose", "vjp",
 )  # fmt: skip
+_TURNING: Final = frozenset(
+    {"T", "mT", "movedim", "permute", "rot90", "swapaxes", "swapdims", "t", "transpose"}
+)
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
     "agree", "close", "compare", "corr", "diff", "distance", "equal", "error", "iou", "overlap",
@@ -297,6 +300,8 @@ def _is_meant(
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
     calls, assignments = _written(around)
+    if any(_turns(each, names) for each in assignments):
+        return True
     converse = not unlike and any(_is_converse(each, call_node, exchanged) for each in calls)
     return converse or any(
         _exchanges(each, words) or _keeps_order(each, call_node, words) for each in assignments
@@ -370,6 +375,14 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
         return False
     to, of = ([_variable(each) for each in side.elts] for side in (target, value))
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
+
+
+def _turns(assignment: ast.Assign, words: Sequence[str]) -> bool:
+    """Whether an assignment gives one of some variables a transposed tensor: ``y = x.mT``."""
+    if not any(_variable(target) in words for target in assignment.targets):
+        return False
+    called = [each.attr for each in nodes(assignment.value) if isinstance(each, ast.Attribute)]
+    return not _TURNING.isdisjoint(called)
 
 
 def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[str]) -> bool:

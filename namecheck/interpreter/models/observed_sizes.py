@@ -6,22 +6,17 @@ size become one: a parameter that is passed as ``dim`` is an index.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims
-from namecheck.core.names import UNKNOWN, Axis, Contradiction
+from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression, symbol, symbols
-from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import equalities, joins, size_symbols
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.tags import LEARNED, tag_of
 from namecheck.interpreter.domain.values import (
     ListValue,
     Opaque,
@@ -31,11 +26,9 @@ from namecheck.interpreter.domain.values import (
     Value,
     sized,
 )
-from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.models import observed_numbers
-from namecheck.interpreter.models.torch import origins
 from namecheck.interpreter.models.torch.operands import Inputs
 from namecheck.operators.row import Operator
 
@@ -89,9 +82,6 @@ _OF_ONE: Final = frozenset(
 _KEYWORDS: Final = frozenset({"split_size", "steps", "num_classes"})
 _PATTERNS: Final = frozenset({"einops.rearrange", "einops.repeat", "einops.reduce"})
 _OF_SEVERAL: Final = frozenset({"size", "sizes", "shape", "split_sizes"})
-# The words in the names of functions whose views are no mistaken transposes.
-_CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle")
-_EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
 # The parameters of layers that are sizes of dims; others are numbers, of which some are indices.
 _OF_LAYERS: Final = frozenset(
     {
@@ -288,62 +278,6 @@ def with_likely_matrix(row: Operator | None, call_inputs: Inputs) -> Inputs | No
         return None
     likely = replace(left, dims=left.likeliest, likely=None)
     return Inputs([likely, Tensor(Dims((ANY_DIM, ANY_DIM)))], {})
-
-
-def is_on_purpose(
-    contradiction: Contradiction,
-    node: Node,
-    lowered_operands: Sequence[Any],
-    every: Sequence[Value],
-    frame: Frame,
-) -> bool:
-    """Whether a function cuts the rows of a tensor anew, as it says itself: `relative_shift`.
-
-    The elements of a parameter have the order in which the program reads them. Where a flag says
-    whether dims are exchanged before a view, either order of the elements is meant.
-    """
-    if contradiction.code != "NC115" or declare(lowered_operands):
-        return False
-    if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
-        return True
-    if _CUTTING.search(frame.name.lower()) is not None:
-        return True
-    callee = node.func if isinstance(node, ast.Call) else None
-    viewed = callee.value if isinstance(callee, ast.Attribute) else None
-    scope = frame.environment.scope
-    return isinstance(viewed, ast.Name) and _is_exchanged_by_flag(viewed.id, scope)
-
-
-def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:
-    """Whether a flag alone decides if the dims of a variable are exchanged: ``if self.mix:``."""
-    for node in nodes(definition):
-        if not isinstance(node, ast.If) or not isinstance(node.test, (ast.Name, ast.Attribute)):
-            continue
-        for statement in node.body:
-            if not isinstance(statement, ast.Assign) or not is_name(statement.targets[0], word):
-                continue
-            called = [each.func for each in nodes(statement.value) if isinstance(each, ast.Call)]
-            if any(getattr(each, "attr", "") in _EXCHANGING for each in called):
-                return True
-    return False
-
-
-def is_of_another_case(
-    interpreter: Interpreter,
-    lowered_operands: Sequence[Any],
-    every: Sequence[Value],
-    store: Store,
-    frame: Frame,
-) -> bool:
-    """Whether a function that was called handles a case here that may not be that of its caller.
-
-    It has branched on what nobody knows, as the rank or the kind of an argument, and it has not
-    read itself what contradicts.
-    """
-    if not frame.undecided or not frame.is_called or declare(lowered_operands):
-        return False
-    places = origins.gather(every, store).values()
-    return not places or not all(is_within(place, frame, interpreter.source) for place in places)
 
 
 def declare(lowered_operands: Iterable[Any]) -> bool:

@@ -330,12 +330,14 @@ class TorchOperators:
                 return False
         if not self._is_observed:
             return True
-        from namecheck.interpreter.models import observed_sizes
+        from namecheck.interpreter.models import observed_purposes
 
         inputs, every = lowered_inputs.every, operator_call.every
-        return not observed_sizes.is_on_purpose(
+        return not observed_purposes.is_on_purpose(
             contradiction, operator_call.node, inputs, every, frame
-        ) and not observed_sizes.is_of_another_case(self.interpreter, inputs, every, store, frame)
+        ) and not observed_purposes.is_of_another_case(
+            self.interpreter, contradiction, inputs, every, store, frame
+        )
 
     def _learn_ranks(
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults

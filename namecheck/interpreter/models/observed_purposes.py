@@ -1,0 +1,94 @@
+"""What the code itself says to be meant, although it contradicts the names of its dims."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from namecheck.core.names import Contradiction
+from namecheck.core.syntax import Located as Node
+from namecheck.core.trees import is_name, nodes
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import LEARNED, tag_of
+from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.evaluation.both_ways import is_aligned_both_ways
+from namecheck.interpreter.evaluation.frames import Frame, is_within, outside_comprehensions
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.observed_sizes import declare
+from namecheck.interpreter.models.torch import origins
+
+# The words in the names of functions whose views are no mistaken transposes.
+_CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle")
+_EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
+# Contradictions about the place of a name in a broadcast.
+_OF_PLACES: Final = ("NC101", "NC102")
+# Contradictions about the number of dims.
+_OF_RANKS: Final = ("NC203", "NC206", "NC207")
+
+
+def is_on_purpose(
+    contradiction: Contradiction,
+    node: Node,
+    lowered_operands: Sequence[Any],
+    every: Sequence[Value],
+    frame: Frame,
+) -> bool:
+    """Whether the code around a call says that what contradicts its names is meant.
+
+    A function may cut the rows of a tensor anew, as it says itself: `relative_shift`. The elements
+    of a parameter have the order in which the program reads them. Where a flag says whether dims
+    are exchanged before a view, either order of the elements is meant. One vector for the rows and
+    for the columns is that of a symmetric matrix.
+    """
+    if declare(lowered_operands):
+        return False
+    if contradiction.code in _OF_PLACES:
+        return is_aligned_both_ways(node, frame.environment.scope)
+    if contradiction.code != "NC115":
+        return False
+    if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
+        return True
+    if _CUTTING.search(frame.name.lower()) is not None:
+        return True
+    callee = node.func if isinstance(node, ast.Call) else None
+    viewed = callee.value if isinstance(callee, ast.Attribute) else None
+    scope = frame.environment.scope
+    return isinstance(viewed, ast.Name) and _is_exchanged_by_flag(viewed.id, scope)
+
+
+def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:
+    """Whether a flag alone decides if the dims of a variable are exchanged: ``if self.mix:``."""
+    for node in nodes(definition):
+        if not isinstance(node, ast.If) or not isinstance(node.test, (ast.Name, ast.Attribute)):
+            continue
+        for statement in node.body:
+            if not isinstance(statement, ast.Assign) or not is_name(statement.targets[0], word):
+                continue
+            called = [each.func for each in nodes(statement.value) if isinstance(each, ast.Call)]
+            if any(getattr(each, "attr", "") in _EXCHANGING for each in called):
+                return True
+    return False
+
+
+def is_of_another_case(
+    interpreter: Interpreter,
+    contradiction: Contradiction,
+    lowered_operands: Sequence[Any],
+    every: Sequence[Value],
+    store: Store,
+    frame: Frame,
+) -> bool:
+    """Whether a function that was called handles a case here that may not be that of its caller.
+
+    It has branched on what nobody knows, as the rank or the kind of an argument, and it has not
+    read itself what contradicts: one size that it has read says nothing of the rank.
+    """
+    frame = outside_comprehensions(frame)
+    if not frame.undecided or not frame.is_called or declare(lowered_operands):
+        return False
+    if contradiction.code in _OF_RANKS:
+        return True
+    places = origins.gather(every, store).values()
+    return not places or not all(is_within(place, frame, interpreter.source) for place in places)
