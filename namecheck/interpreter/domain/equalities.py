@@ -184,6 +184,14 @@ def equate(left_size: Known, right_size: Known, store: Store) -> None:
         store.set(EQUAL_SIZES, extended)
 
 
+def allow(left_size: Known, right_size: Known, store: Store) -> None:
+    """Note that two sizes may be equal: what contradicts only if they are not is not reported."""
+    equations = _kept(store) or Equations((), ())
+    equation = _solved(left_size, right_size)
+    if equation is not None and equation not in (*equations.solved, *equations.possible):
+        store.set(EQUAL_SIZES, replace(equations, possible=(*equations.possible, equation)[:_MOST]))
+
+
 def _identity(fact: Hashable) -> object:
     return getattr(fact, "key", fact)
 

@@ -100,6 +100,24 @@ def learn_contracted(row: Operator | None, lowered: Sequence[Any], store: Store)
         _equate((last, met), store)
 
 
+def allow_broadcast(row: Operator | None, lowered: Sequence[Any], store: Store) -> None:
+    """Note that the words of two tensors may stand for one dim, as they have been broadcast."""
+    if row is None or traits_of(row.names).aligns != "broadcast":
+        return
+    operands = [each.dims for each in lowered if isinstance(each, Tensor) and not each.dims.open]
+    if len(operands) != 2:
+        return
+    for one, met in zip(*(reversed(dims.prefix) for dims in operands), strict=False):
+        if one.size != met.size and has_words(one) and has_words(met):
+            _allow((one, met), store)
+
+
+def _allow(met_dims: tuple[Dim, Dim], store: Store) -> None:
+    one, two = (dim.size for dim in met_dims)
+    if isinstance(one, Expression) and isinstance(two, Expression):
+        equalities.allow(one, two, store)
+
+
 def _is_of_letter(dim: Dim) -> bool:
     return isinstance(dim.name, Axis) and naming.is_letter(dim.name.name)
 

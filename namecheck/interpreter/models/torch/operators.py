@@ -361,6 +361,7 @@ class TorchOperators:
                 operator_call.row, *lowered_inputs, operator_call.begun, store
             )
             observed_sides.learn_contracted(operator_call.row, lowered_inputs.args, store)
+            observed_sides.allow_broadcast(operator_call.row, lowered_inputs.args, store)
         if operator_call.key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 
