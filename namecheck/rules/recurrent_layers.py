@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import Flag
 from namecheck.rules.broadcasting import broadcast, check_one
-from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.dim_map import joined, take_names, without_right
+from namecheck.rules.products import linear, linear_natively
 from namecheck.rules.registry import rule
+from namecheck.rules.splits import chunk
 
 # The initial state of a layer with cells: a state and a cell.
 InitialStates = Sequence[Tensor | Unknown] | Unknown | None
@@ -163,3 +165,114 @@ def recurs_once_with_cell(
     cell = hx[1] if isinstance(hx, (tuple, list)) and len(hx) == 2 else UNKNOWN
     kept = _kept_state(cell, state)
     return kept, kept
+
+
+@rule(memory="unknown")
+def recurs_by_weights(
+    input: Tensor,
+    previous: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Dims:
+    """The products of the state and of the input with their weights, unified (rnn_tanh_cell)."""
+    return broadcast(linear(previous, w_hh, b_hh), linear(input, w_ih, b_ih))
+
+
+@rule
+def recurs_by_weights_natively(
+    input: Tensor,
+    previous: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Dims:
+    """As `recurs_by_weights`; torch 2.12 adds to the product of the state in place."""
+    of_state = linear_natively(previous, w_hh, b_hh)
+    return take_names(of_state, broadcast(of_state, linear_natively(input, w_ih, b_ih)))
+
+
+@rule(memory="unknown")
+def recurs_by_gates(
+    input: Tensor,
+    previous: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Dims:
+    """One of three gates, unified with the previous state, part of which it keeps (gru_cell)."""
+    gates = recurs_by_weights(input, previous, w_ih, w_hh, b_ih, b_hh)
+    return broadcast(previous.dims, _gate(gates, 3))
+
+
+@rule
+def recurs_by_gates_natively(
+    input: Tensor,
+    previous: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Dims:
+    """As `recurs_by_gates`; torch 2.12 adds to the product of the state in place."""
+    gates = recurs_by_weights_natively(input, previous, w_ih, w_hh, b_ih, b_hh)
+    return broadcast(previous.dims, _gate(gates, 3))
+
+
+@rule(memory="unknown")
+def recurs_by_gates_with_cell(
+    input: Tensor,
+    previous_states: Sequence[Tensor] | Many,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Dims, Dims]:
+    """A state and a cell: one of four gates, unified with the previous cell (lstm_cell)."""
+    if isinstance(previous_states, Many):
+        return OPEN, OPEN
+    state, previous_cell = _state_and_cell(previous_states)
+    return _kept_cell(recurs_by_weights(input, state, w_ih, w_hh, b_ih, b_hh), previous_cell)
+
+
+@rule
+def recurs_by_gates_with_cell_natively(
+    input: Tensor,
+    previous_states: Sequence[Tensor] | Many,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Dims, Dims]:
+    """As `recurs_by_gates_with_cell`; torch 2.12 adds to the product of the state in place."""
+    if isinstance(previous_states, Many):
+        return OPEN, OPEN
+    state, previous_cell = _state_and_cell(previous_states)
+    return _kept_cell(
+        recurs_by_weights_natively(input, state, w_ih, w_hh, b_ih, b_hh), previous_cell
+    )
+
+
+def _state_and_cell(previous_states: Sequence[Tensor]) -> Sequence[Tensor]:
+    if len(previous_states) != 2:
+        raise Contradiction(
+            "NC206", "lstm_cell expects two hidden states", help="Give a state and a cell."
+        )
+    return previous_states
+
+
+def _kept_cell(gates: Dims, previous_cell: Tensor) -> tuple[Dims, Dims]:
+    """The state and the cell that the gates keep a part of."""
+    kept = broadcast(_gate(gates, 4), previous_cell.dims)
+    return kept, kept
+
+
+def _gate(gates: Dims, count: int) -> Dims:
+    """One of so many gates, which are parts of the last dim."""
+    if gates.rank is None:
+        return OPEN
+    parts = chunk(Tensor(gates), count, -1)
+    return parts.each.dims if isinstance(parts, Many) else parts[0]

@@ -186,9 +186,6 @@ SAMPLES: Final[Mapping[str, Call]] = {
     "torch.segment_reduce": lambda: torch.segment_reduce(
         matrix(), "sum", lengths=torch.tensor([2, 2])
     ),
-    "torch.gru_cell": lambda: torch.gru_cell(
-        matrix(), torch.rand(4, 4), torch.rand(12, 4), torch.rand(12, 4)
-    ),
     "torch.lu": lambda: torch.lu(matrix()),
     "torch.linalg.tensorinv": lambda: torch.linalg.tensorinv(matrix(), 1),
     "torch.Tensor.to_mkldnn": lambda: matrix().to_mkldnn(),
