@@ -29,12 +29,13 @@ def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
     """A rule for the mean or sum of losses: one number, unless the call asks for no reduction.
 
     It takes the parameters of `losses`, which returns the dims of the single losses, and those of
-    `_REDUCTION` (torch.nn.L1Loss; `size_average` and `reduce` are the older way to ask).
+    `_REDUCTION` (torch.nn.L1Loss; `size_average` and `reduce` are the older way to ask). A function
+    of torch itself takes a number in place of the word: 0, for none, is its default (torch.kl_div).
     """
 
     @wraps(losses)
     def reduces(
-        reduction: Word = "mean",
+        reduction: Word | int = "mean",
         size_average: Any = None,
         reduce: Any = None,
         **loss_arguments: Any,
@@ -46,7 +47,7 @@ def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
             return SCALAR if reduce or reduce is None else single
         if isinstance(reduction, Unknown):
             return OPEN
-        return single if reduction == "none" else SCALAR
+        return single if reduction in ("none", 0) else SCALAR
 
     own = inspect.signature(losses)
     both = own.replace(parameters=[*own.parameters.values(), *_REDUCTION])

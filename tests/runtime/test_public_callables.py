@@ -176,7 +176,6 @@ SAMPLES: Final[Mapping[str, Call]] = {
             *(False, 0.0, torch.rand(4, 4), torch.rand(4)),
         )
     ),
-    "torch.kl_div": lambda: torch.kl_div(matrix(), matrix()),
     "torch.native_layer_norm": lambda: torch.native_layer_norm(matrix(), (4,), None, None, 1e-5),
     "torch.embedding": lambda: torch.embedding(matrix(), indices()),
     "torch.Tensor.hash_tensor": lambda: matrix().hash_tensor(1),

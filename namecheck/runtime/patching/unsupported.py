@@ -66,11 +66,6 @@ def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], position: int, n
     return args[position] if len(args) > position else kwargs.get(name)
 
 
-def _of_divergence(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    is_named = _is_named(_argument(args, kwargs, 1, "target"))
-    return "xlogy.Tensor" if is_named and not kwargs.get("log_target") else ""
-
-
 def _of_eigenpairs(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     names = enumerate(("A", "k", "B", "X"))
     matrices = [_argument(args, kwargs, position, name) for position, name in names if name != "k"]
@@ -102,7 +97,6 @@ def _of_blocks(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
 _CHOICES: Final[Mapping[Any, Mapping[str, Choice]]] = {
     torch: {
         "dsmm": _of_product,
-        "kl_div": _of_divergence,
         "lobpcg": _of_eigenpairs,
         "sparse_bsc_tensor": _of_blocks,
         "sparse_bsr_tensor": _of_blocks,
