@@ -13,9 +13,11 @@ from typing import Any, Final, TypeAlias, cast
 import torch
 from torch import Tensor
 
+from namecheck.core import names as naming
+from namecheck.core.names import Contradiction
 from namecheck.operators import Operator
-from namecheck.runtime.core import tensor_names
-from namecheck.runtime.core.tensor_names import Names, visible_names
+from namecheck.runtime.core import reporting, tensor_names
+from namecheck.runtime.core.tensor_names import UNKNOWN_NAME, Names, visible_names
 from namecheck.runtime.patching import argument_translation
 from namecheck.runtime.patching.targets import Target
 
@@ -56,11 +58,26 @@ def align_to(tensor: Tensor, *dim_names: Any) -> Tensor:
             order += rest
         else:
             order.append(present.index(name) if name in present else None)
+    if len(order) < tensor.dim() or None in order:
+        _check_all_known(tensor)
     aligned: Tensor = _Originals.permute(tensor, [dim for dim in order if dim is not None])
     for index, dim in enumerate(order):
         if dim is None:
             aligned = _Originals.unsqueeze(aligned, index)
     return aligned
+
+
+def _check_all_known(tensor: Tensor) -> None:
+    """Raise an error where a dim of unknown name may be the one that was not found."""
+    names = tensor_names.names_of(tensor) or ()
+    if UNKNOWN_NAME in names:
+        contradiction = Contradiction(
+            "NC109",
+            f"align_to: All input dims must be named. Found dim of unknown name at index "
+            f"{names.index(UNKNOWN_NAME)} of Tensor{naming.show(tensor_names.lift(names))}",
+            help="A name that shows as ? is not known: name the tensor with `refine_names` first.",
+        )
+        raise reporting.error_for(contradiction, (tensor,))
 
 
 def align_as(tensor: Tensor, other: Tensor) -> Tensor:

@@ -153,8 +153,10 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
     if texts:
         # Names that are not as many as the dims must not be used to look up an index.
         lines += [
-            f"if {'n0 is not None and ' if tensors else ''}({texts}) and {head}.ndim != len(n0):",
-            f"    return call(({passed},), {{}})",
+            f"if {'n0 is not None and ' if tensors else ''}({texts}):",
+            f"    try: is_stale = {head}.ndim != len(n0)",
+            "    except Exception: is_stale = True",  # what a file holds may have no length
+            f"    if is_stale: return call(({passed},), {{}})",
         ]
     if tensors and not shape.strict:
         lines.append(f"if n0 is None: n0 = {head}.ndim")

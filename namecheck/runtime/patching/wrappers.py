@@ -144,9 +144,10 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
         if names is not None:
             try:
                 changed, result_names = memo[names, args[1:], tuple(kwargs.items())]
-            except Exception:  # no entry, or names whose class has no hash of its own
-                changed = result_names = MISSING
-            if changed is MISSING or args[0].ndim != len(names):
+                is_stale = args[0].ndim != len(names)
+            except Exception:  # no entry, or what a file holds has no hash or length
+                is_stale = True
+            if is_stale:
                 return learn(args, kwargs)
             if changed is None:
                 result = run(*args, **kwargs)
