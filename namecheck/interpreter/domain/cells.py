@@ -65,7 +65,7 @@ class RankOf(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ForeignVersion(Fact):
-    """Whether only another version of a library takes this path."""
+    """Whether a library version, or a value that is not meant, decides that this path is taken."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,13 @@ class Version(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
+class Unmeant(Provenance):
+    """A part of a value that a program may have, where the code is written for another value."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter(Provenance):
     """An unknown parameter, by the number of its environment and its name."""
 

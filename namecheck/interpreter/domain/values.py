@@ -22,6 +22,7 @@ from namecheck.interpreter.domain.provenance import (
     Failed,
     Provenance,
     SizeOf,
+    Unmeant,
     Version,
 )
 from namecheck.interpreter.domain.tags import NO_TAGS, Tags
@@ -45,9 +46,10 @@ _WORDS: Final = frozenset({str, int, bool, type(None)})
 class Key:
     """The identity of an opaque value: how it was made, and from which other values.
 
-    Keys contain keys, so the hash is computed once. A `foreign` key depends on a library version:
-    its value depends on the library that the program runs with. A `failed` key depends on the
-    missing result of an operator that raised a contradiction: nothing may be concluded from it.
+    Keys contain keys, so the hash is computed once. A `foreign` key depends on the
+    version of a library, or on a value that is not meant: no finding is certain where it is tested.
+    A `failed` key depends on the missing result of an operator that raised a contradiction: nothing
+    may be concluded from it.
     `size` is the number of keys in it, itself included; a key in two others counts twice. `newest`
     are the newest numbers in it, once `recordings.newest` has found them.
     """
@@ -56,7 +58,8 @@ class Key:
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
-        foreign, failed, size = isinstance(provenance, Version), isinstance(provenance, Failed), 1
+        foreign = isinstance(provenance, (Version, Unmeant))
+        failed, size = isinstance(provenance, Failed), 1
         for part in provenance.parts():
             if part.__class__ not in _WORDS:
                 for key in _keys(part):

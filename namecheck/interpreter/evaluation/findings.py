@@ -181,7 +181,8 @@ class Reporter:
     ) -> None:
         """Add a finding at a node; where an error is expected the path ends instead.
 
-        On a path for another library version nothing is reported, as nothing is certain there.
+        On a path for another library version, or for a value that is not meant, nothing is
+        reported, as nothing is certain there.
         """
         progress, recorder = self._progress, self._context.recorder
         progress.events += 1

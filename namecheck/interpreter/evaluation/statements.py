@@ -216,7 +216,7 @@ class Statements:
                 self.interpreter.bind(size_target, size, layer, frame)
 
         if any(isinstance(target, (ast.Tuple, ast.List)) for target in assignment.targets):
-            value = targets.unpackable(self.interpreter, value, store)
+            value = targets.unpackable(value, store)
         return self._split(value, store, write)
 
     def _annotated(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:

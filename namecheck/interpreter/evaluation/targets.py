@@ -7,7 +7,7 @@ import ast
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.provenance import OperatorResult
+from namecheck.interpreter.domain.provenance import OperatorResult, Unmeant
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -125,18 +125,18 @@ class Targets:
         return self.interpreter.torch.tensor(tensor.of_any_dims(tensor.likeliest))
 
 
-def unpackable(interpreter: Interpreter, union: Union, store: Store) -> Union:
+def unpackable(union: Union, store: Store) -> Union:
     """The alternatives that an unpacking is meant for: tuples, where there are some.
 
     A function that returns a tensor or a tuple of tensors is unpacked by callers that know which:
-    beside a tuple, the rows of a tensor are unknown.
+    beside a tuple, the rows of a tensor are unknown, and nothing is certain where they are tested.
     """
     choices = [choice for choice in union.alternatives if store.allows(choice.facts)]
     if not any(isinstance(choice.value, TupleValue) for choice in choices):
         return union
     return Union(
         tuple(
-            replace(choice, value=interpreter.fresh("rows"))
+            replace(choice, value=Opaque(Unmeant(store.ledger.new())))
             if isinstance(choice.value, TensorValue)
             else choice
             for choice in choices

@@ -219,7 +219,7 @@ def sum_(interpreter: Interpreter, call: Call) -> Value:
         call.store.ledger.meter.spend(EXPRESSION)
         total = interpreter.spread(call.store, [total, addend], plus)
     if isinstance(content, Repeated) and not isinstance(total, TensorValue):
-        return interpreter.fresh("sum")
+        return interpreter.made_of([content.each], "sum")
     return total
 
 
@@ -239,7 +239,7 @@ def _any_or_all(interpreter: Interpreter, name: str, decisive: bool, call: Call)
     """An item whose truth is `decisive` decides the result."""
     content = primitives.items(interpreter, call.argument(0), call, whole=False)
     if isinstance(content, Repeated):
-        return interpreter.fresh(name, "bool")
+        return interpreter.made_of([content.each], name, "bool")
     truths = [interpreter.truth(element, call.store) for element in content]
     if decisive not in truths and None in truths:
         parts = tuple(identities.of(element, call.store) for element in content)
