@@ -84,6 +84,15 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
 )
 """Every dtype of the document; the most common ones come first."""
 
+BYTES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        name: int("".join(filter(str.isdigit, name)) or 8) // 8
+        for name, kind in KINDS.items()
+        if not kind.shell
+    }
+)
+"""The bytes of an element of each dtype that has all operators."""
+
 ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "float": "float32",

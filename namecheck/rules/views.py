@@ -9,7 +9,9 @@ certainly the whole, the names are unknown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from namecheck.core import dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import (
     OPEN,
@@ -22,7 +24,7 @@ from namecheck.core.dims import (
     product,
 )
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
-from namecheck.core.tensors import Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules.arguments import Sizes
 from namecheck.rules.dim_map import joined, show_sizes, without_right
 from namecheck.rules.element_order import (
@@ -39,12 +41,12 @@ from namecheck.rules.splits import part_of
 
 
 @rule(memory="views")
-def view(input: Tensor, size: Sizes | None = None) -> Dims:
+def view(input: Tensor, size: Sizes | None = None, dtype: Any = UNKNOWN) -> Dims:
     """The dims of a view with these sizes, one of which may be -1 (torch.Tensor.view)."""
     if isinstance(size, Unknown):
         return OPEN
     if size is None:
-        return _resized_by_dtype(input.dims)
+        return _resized_by_dtype(input, dtype)
     _check_count(input.dims, size)
     if input.dims.open:
         check_ends(input.dims, size)
@@ -75,12 +77,26 @@ def _of_data(dim: Dim) -> Dim:
     return replace(dim, purposeful=False) if dim.size == 1 else dim
 
 
-def _resized_by_dtype(dims: Dims) -> Dims:
+def _resized_by_dtype(input: Tensor, goal_dtype: Any) -> Dims:
     """The dims under another dtype: a wider one makes the last dim shorter (Tensor.view)."""
+    dims = input.dims
     if dims.open and not dims.suffix:
         return dims.sizeless()
     last = dims.from_right(1)
-    return dims if last is None else joined(without_right(dims, 1), Dims((Dim(last.name),)))
+    if last is None:
+        return dims
+    size = _under_another_dtype(last.size, input.dtype, goal_dtype)
+    return joined(without_right(dims, 1), Dims((Dim(last.name, size),)))
+
+
+def _under_another_dtype(size: Size, own_dtype: object, goal_dtype: Any) -> Size:
+    """The size of the last dim under another dtype, where the bytes of both are known."""
+    own_bytes = dtypes.BYTES.get(own_dtype) if isinstance(own_dtype, str) else None
+    goal_bytes = dtypes.BYTES.get(goal_dtype.name) if isinstance(goal_dtype, Constant) else None
+    if own_bytes is None or goal_bytes is None or not isinstance(size, int):
+        return UNKNOWN
+    count, rest = divmod(size * own_bytes, goal_bytes)
+    return UNKNOWN if rest else count
 
 
 def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:

@@ -169,7 +169,7 @@ class TorchDevices(Protocol):
     def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
 
-    def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
+    def cast(self, address: Address, dtype_value: Value, store: Store, frame: Frame) -> None:
         """Set the dtype of a layer's parameters."""
 
     def default(self, fallback: Device, store: Store) -> Device:

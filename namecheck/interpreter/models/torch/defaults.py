@@ -114,17 +114,17 @@ def _limits(interpreter: Interpreter, name: str, call: Call) -> Value:
 
 def _check(
     interpreter: Interpreter,
-    dtype: Value,
+    dtype_value: Value,
     of_dtype: Callable[[str], Contradiction | None],
     of_text: Callable[[str], Contradiction],
     call: Call,
 ) -> None:
     """Report a dtype that is not allowed here, or a string in its place."""
     wrong = None
-    if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
-        wrong = of_dtype(dtype.value.name)
-    elif isinstance(dtype, Const) and isinstance(dtype.value, str):
-        wrong = of_text(dtype.value)
+    if isinstance(dtype_value, Const) and isinstance(dtype_value.value, Constant):
+        wrong = of_dtype(dtype_value.value.name)
+    elif isinstance(dtype_value, Const) and isinstance(dtype_value.value, str):
+        wrong = of_text(dtype_value.value)
     if wrong is not None:
         interpreter.report(wrong, call.node, call.store, call.frame)
 

@@ -210,9 +210,9 @@ class TorchDevices:
         """Move the parameters of a layer, or the tensor of a module, to a device."""
         self._note("device", device_value, address, store, frame)
 
-    def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
+    def cast(self, address: Address, dtype_value: Value, store: Store, frame: Frame) -> None:
         """Set the dtype of a layer's parameters."""
-        self._note("dtype", dtype, address, store, frame)
+        self._note("dtype", dtype_value, address, store, frame)
 
     def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
         """Set the memory format of a layer's weights."""
