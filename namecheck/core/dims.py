@@ -272,8 +272,8 @@ def are_apart(size: Size, other_size: Size) -> bool:
     if not isinstance(size, Expression) or not isinstance(other_size, Expression):
         return False
     one, other = observed(size), observed(other_size)
-    if all(naming.is_inline(word) for word in one | other):
-        return False  # whoever reads both sizes without a word for them may well have a square
+    if naming.may_be_square(one | other):
+        return False
     scopes = {naming.scopes(word) for word in one | other}
     return bool(one) and bool(other) and len(scopes) == 1 and one.isdisjoint(other)
 
@@ -310,10 +310,10 @@ def clash(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> bool:
     """
     if naming.match(a.name, b.name) is not Answer.NO:
         return False
-    if all(isinstance(name, Axis) and naming.is_inline(name.name) for name in (a.name, b.name)):
-        return False
     if not isinstance(a.name, Axis) or not isinstance(b.name, Axis):
         return True
+    if naming.may_be_square((a.name.name, b.name.name)):
+        return False
     one, other = _excess(a), _excess(b)
     if one is None or other is None:
         return are_apart(a.size, b.size)

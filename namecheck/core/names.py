@@ -20,7 +20,7 @@ from __future__ import annotations
 import enum
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import Final, TypeAlias, TypeVar
@@ -133,13 +133,14 @@ def of_number(path: str, scope: int) -> str:
     return scoped(_as_identifier(path) + _NUMBER, scope)
 
 
-def of_unpacking(variable: str, scope: int) -> str:
+def of_unpacking(variable: str, scope: int, *, of_many: bool = False) -> str:
     """The name of an observed axis: of the dim whose size a variable is, in one reading of sizes.
 
-    Axes of one scope are dims of one tensor. It is a Python identifier. Instead of a variable it
-    may be the expression that reads the size: ``x.shape[0]``.
+    Axes of one scope are dims of one tensor, which has four dims at least if it is `of_many`. It is
+    a Python identifier. Instead of a variable it may be the expression that reads the size:
+    ``x.shape[0]``.
     """
-    return scoped(_as_identifier(variable) + _OBSERVED, scope)
+    return scoped(_as_identifier(variable) + _OBSERVED + (_MANY if of_many else ""), scope)
 
 
 def of_letter(letter: str, pattern_scope: int, scope: int) -> str:
@@ -170,6 +171,24 @@ def is_inline(name: str) -> bool:
     return _BRACKET in name and is_observed(name)
 
 
+def may_be_square(axis_names: Collection[str]) -> bool:
+    """Whether dims of one tensor may be the sides of a square, as no variable has their sizes.
+
+    The first dim of many is none of the sides: a batch of images is not as long as they are wide.
+    """
+    if not all(map(is_inline, axis_names)):
+        return False
+    firsts = [name for name in axis_names if f"{_BRACKET}0{_OBSERVED}{_MANY}" in name]
+    return len(firsts) in (0, len(axis_names))
+
+
+def is_batch(name: str) -> bool:
+    """Whether an observed axis is the batch, as the code calls it, or the first dim of many."""
+    if not is_observed(name):
+        return False
+    return f"{_BRACKET}0{_OBSERVED}{_MANY}" in name or bare(name).lower() in _BATCH
+
+
 def is_letter(name: str) -> bool:
     """Whether a name, or a factor of it, is that of a letter of a pattern (`of_letter`)."""
     return _LETTER in name
@@ -193,11 +212,13 @@ def is_undeclared(name: str) -> bool:
 _NUMBER: Final = "ʹ"
 _OBSERVED: Final = "ʺ"
 _LETTER: Final = "ʻ"
+_MANY: Final = "ʼ"
 # They stand for a dot and a bracket in the name of a path; letters to Python.
 _DOT: Final = "ˑ"
 _BRACKET: Final = "ː"
 _SCOPE: Final = "·"
 _SCOPES: Final = f"{_SCOPE}([0-9]+)"
+_BATCH: Final = frozenset({"b", "bs", "bsz", "batch", "batch_size", "batchsize"})
 _SEVERAL: Final = "several"
 
 
@@ -241,7 +262,7 @@ def bare(text: str) -> str:
     """A text whose axes have the names that their author wrote, without scopes."""
     if _SCOPE not in text:
         return text
-    plain = re.sub(f"[{_NUMBER}{_OBSERVED}{_LETTER}]*{_SCOPES}", "", text)
+    plain = re.sub(f"[{_NUMBER}{_OBSERVED}{_LETTER}{_MANY}]*{_SCOPES}", "", text)
     return re.sub(f"{_BRACKET}(-?[0-9]+)", r"[\1]", plain).replace(_DOT, ".")
 
 

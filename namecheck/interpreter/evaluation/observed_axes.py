@@ -13,7 +13,7 @@ from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, of_rank
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
@@ -38,9 +38,11 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.size_readings import (
     Reading,
     Subject,
+    all_sizes,
     chosen,
     inline,
     readings,
+    subjects,
 )
 
 # Methods that a tensor has, and neither an array, an image, a frame nor a module.
@@ -63,6 +65,8 @@ _FUNCTIONS: Final = frozenset({"torch", "F", "nn", "functional", "einops", "rear
 _FOREIGN: Final = frozenset({"np", "numpy", "cv2", "Image", "jnp", "jax", "tf", "pd", "plt", "sk"})
 # The most dims that a tensor is taken to have.
 _MOST_DIMS: Final = 6
+# Those of a tensor of which the first one is no side of a square.
+_MANY: Final = 4
 
 Bound = list[tuple[ast.Name, Value]]
 
@@ -89,6 +93,22 @@ def observe_inline(
     """Name the dims of the tensors whose sizes an expression reads."""
     for reading in inline(expression):
         _observe(interpreter, reading, store, frame)
+
+
+def observe_shape(
+    interpreter: Interpreter, subject: Subject, compared: Subject, store: Store, frame: Frame
+) -> None:
+    """Name all dims of a tensor whose shape is compared with another one, if its rank is known.
+
+    The words of variables say more: where the function has any for the sizes of one, they are
+    awaited.
+    """
+    if not subjects(frame.environment.scope).isdisjoint(map(ast.unparse, (subject, compared))):
+        return
+    value = tensor_of(interpreter, subject, store, frame)
+    dims = OPEN if value is None else joins.held(value, store).tensor.dims
+    if not dims.open and len(dims.prefix) >= _MANY:
+        _observe(interpreter, all_sizes(subject, len(dims.prefix)), store, frame)
 
 
 def number(interpreter: Interpreter, assignment: ast.Assign, value: Value, store: Store) -> Value:
@@ -159,7 +179,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         if _is_resized(dims[position]) and target.id.isidentifier() and target.id.strip("_"):
             dim = _observed(ANY_DIM, target.id, resized)
         else:
-            dim = _observed(dims[position], target.id, scope)
+            dim = _observed(dims[position], target.id, scope, of_many=dims.min_rank >= _MANY)
         if dim != dims[position]:
             dims = dims.replace(position, dim)
             message = f"{shape}[{position}], read here"
@@ -288,13 +308,13 @@ def _is_resized(dim: Dim) -> bool:
     return all(map(naming.is_observed, dim.name.factors))
 
 
-def _observed(dim: Dim, word: str, scope: int) -> Dim:
+def _observed(dim: Dim, word: str, scope: int, *, of_many: bool = False) -> Dim:
     """A dim without a name, as the axis of its size's variable."""
     if not word.strip("_") or not (dim.name is UNKNOWN or dim.name is None):
         return dim
     if isinstance(dim.size, Expression):
         return dim
-    own = naming.of_unpacking(word, scope)
+    own = naming.of_unpacking(word, scope, of_many=of_many and not word.isidentifier())
     return replace(dim, name=Axis(own), size=symbol(own) if dim.size is UNKNOWN else dim.size)
 
 

@@ -57,14 +57,28 @@ def learn_all(interpreter: Interpreter, test: ast.expr, store: Store, frame: Fra
 def learn(
     interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
 ) -> None:
-    """Write what follows from ``left == right`` to the tensors whose sizes are compared."""
-    for node, other_node in ((left_node, right_node), (right_node, left_node)):
+    """Write what follows from ``left == right`` to the tensors whose sizes are compared.
+
+    The tensor with more dims gives the names: it has one for each dim of the other.
+    """
+    sides = [(left_node, right_node), (right_node, left_node)]
+    ranks = [_least_rank(interpreter, node, store, frame) for node, _ in sides]
+    for node, other_node in reversed(sides) if ranks[0] > ranks[1] else sides:
         of_shape = part_of(node)
         known = (
             None if of_shape is None else _known(interpreter, other_node, of_shape, store, frame)
         )
         if of_shape is not None and known is not None:
             _write(interpreter, of_shape, known, store, frame)
+
+
+def _least_rank(interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame) -> int:
+    """How many dims the tensor has at least, of whose shape a side of a test is a part."""
+    of_shape = part_of(expression)
+    if of_shape is None:
+        return 0
+    value = observed_axes.tensor_of(interpreter, of_shape.subject, store, frame)
+    return 0 if value is None else joins.held(value, store).tensor.dims.min_rank
 
 
 def _known(
@@ -77,6 +91,9 @@ def _known(
             return None
         if of_shape.is_single:
             observed_axes.observe_inline(interpreter, expression, store, frame)
+        else:
+            subjects = of_shape.subject, beside.subject
+            observed_axes.observe_shape(interpreter, *subjects, store, frame)
         value = observed_axes.tensor_of(interpreter, of_shape.subject, store, frame)
         content = None if value is None else joins.held(value, store)
         dims = None if content is None else _taken(content.tensor.dims, of_shape)

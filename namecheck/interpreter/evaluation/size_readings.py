@@ -79,6 +79,18 @@ def readings(lvalue: ast.expr, expression: ast.expr) -> Iterator[Reading]:
 
 
 @lru_cache(maxsize=4096)
+def subjects(definition: ast.AST) -> frozenset[str]:
+    """The tensors of which a function has variables for sizes, as texts."""
+    assignments = [node for node in nodes(definition) if isinstance(node, ast.Assign)]
+    return frozenset(
+        ast.unparse(reading.subject)
+        for assignment in assignments
+        for reading in readings(assignment.targets[0], assignment.value)
+        if reading.variables
+    )
+
+
+@lru_cache(maxsize=4096)
 def inline(expression: ast.expr) -> tuple[Reading, ...]:
     """The sizes that an expression reads without a variable: ``x.view(x.size(0), -1)``."""
     singles: list[Reading] = []
@@ -90,6 +102,16 @@ def inline(expression: ast.expr) -> tuple[Reading, ...]:
                 word.id = f"{reading.subject.id}.shape[{reading.variables[0][0]}]"
                 singles.append(reading)
     return tuple(singles)
+
+
+def all_sizes(subject: Subject, rank: int) -> Reading:
+    """The reading of all sizes of a tensor of known rank, without variables."""
+    text = ast.unparse(subject)
+    variables = [
+        (index, ast.copy_location(ast.Name(f"{text}.shape[{index}]"), subject))
+        for index in range(rank)
+    ]
+    return Reading(subject, tuple(variables), None, rank)
 
 
 def chosen(lvalue: ast.expr, expression: ast.expr) -> tuple[ast.Name, ...]:
