@@ -5,6 +5,9 @@ them (`@`, `bmm`, `einsum`, `(weights[..., None] * values).sum(…)`) that sums 
 a `gather` or a loss that picks along another, is no weighted mean: all shapes are right, and the
 model is wrong.
 
+Neither is the softmax over the batch, as the code itself calls that dimension: each sample would
+depend on the others. Samples that are weighed, or compared with each other, are summed over.
+
 Weights that are renormalised (divided by their sum, before the contraction or after it) are
 deliberate and not reported. Neither are weights of a softmax over the last dimension that are
 transposed, or contracted by explicit letters, to sum the members of each of some groups; nor is a
@@ -45,10 +48,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Place
-from namecheck.core.names import UNKNOWN, Name, show_name, word
+from namecheck.core.names import UNKNOWN, Axis, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.tags import SCORES
@@ -72,6 +76,8 @@ _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 _UNMOVED: Final = ("scales", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _OF_MATRICES: Final = (*PRODUCTS, "mm", "linalg.matmul")
+# The fewest dims of samples of which none is weighed as a whole.
+_LEAST: Final = 3
 _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
 
 
@@ -109,6 +115,8 @@ class Lint(Listener):
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """Check a contraction of weights, and tag weights."""
         if applied.flow is None:
+            return result
+        if applied.flow == "normalises" and self._is_over_batch(applied):
             return result
         if applied.flow in _SUMMING:
             self._check_contraction(applied)
@@ -152,6 +160,25 @@ class Lint(Listener):
         if meant and _are_groups(weights, summed, values):
             return
         self._doubt(applied, weights, _shown_other(weights, summed))
+
+    def _is_over_batch(self, applied: Applied) -> bool:
+        """Report a softmax over the batch, which makes each sample depend on the others."""
+        argument = following.dim_argument(applied)
+        dims = applied.operands[0].dims if applied.operands else Dims()
+        if not isinstance(argument, int) or not _is_batch(dims, argument):
+            return False
+        if applied.silent:
+            return True
+        place = applied.place("normalised here")
+        finding = applied.finding(
+            CODE,
+            f"The softmax is taken over dim {show_name(dims[argument].name)}, the batch: each "
+            f"sample depends on the others.",
+            "Take the softmax over the dim that is summed afterwards.",
+            (),
+        )
+        self._doubts.add(place, finding)
+        return True
 
     def _check_place(
         self, applied: Applied, tensor_operand: TensorOperand, weights: Weights
@@ -202,6 +229,22 @@ class Lint(Listener):
             (weights.place,),
         )
         self._doubts.add(weights.place, finding)
+
+
+def _is_batch(dims: Dims, index: int) -> bool:
+    """Whether a dim is the batch, as the code calls it, of a tensor with two other dims at least.
+
+    In the scores of pairs of samples, another dim is the batch, too.
+    """
+    if dims.min_rank < _LEAST or (index >= 0 and index >= len(dims.prefix)):
+        return False
+    dim = dims[index]
+    if not isinstance(dim.name, Axis) or not naming.is_batch(dim.name.name):
+        return False
+    others = [other.name for other in dims.known if other.size != 1 and other is not dim]
+    return len(others) >= _LEAST - 1 and all(
+        isinstance(name, Axis) and name.name != dim.name.name for name in others
+    )
 
 
 def _shown_other(weights: Weights, summed: Sequence[Name]) -> str:
