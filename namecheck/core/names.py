@@ -183,10 +183,8 @@ def may_be_square(axis_names: Collection[str]) -> bool:
 
 
 def is_batch(name: str) -> bool:
-    """Whether an observed axis is the batch, as the code calls it, or the first dim of many."""
-    if not is_observed(name):
-        return False
-    return f"{_BRACKET}0{_OBSERVED}{_MANY}" in name or bare(name).lower() in _BATCH
+    """Whether an observed axis is the batch, as the code calls it."""
+    return is_observed(name) and bare(name).lower() in _BATCH
 
 
 def is_letter(name: str) -> bool:

@@ -8,6 +8,7 @@ its axes equal those of another scope is unknown, but they are different dims of
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,11 +20,12 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.addresses import AttributeTensor, HeldTensor, LayerTensor
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Fresh, Operation, Parameter, Result
 from namecheck.interpreter.domain.size_symbols import symbolic
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, tag_of, with_tag
+from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, OF_MODULE, tag_of, with_tag
 from namecheck.interpreter.domain.values import (
     Held,
     Opaque,
@@ -65,8 +67,13 @@ _FUNCTIONS: Final = frozenset({"torch", "F", "nn", "functional", "einops", "rear
 _FOREIGN: Final = frozenset({"np", "numpy", "cv2", "Image", "jnp", "jax", "tf", "pd", "plt", "sk"})
 # The most dims that a tensor is taken to have.
 _MOST_DIMS: Final = 6
-# Those of a tensor of which the first one is no side of a square.
+# Those of a tensor of which the first one is no side of a square, unless it is a parameter.
 _MANY: Final = 4
+_PARAMETER: Final = re.compile(
+    r"weight|kernel|filter|conv|matri|coef|basis|param|grad|update|eye|identity|(^|_)[a-z]?w\d*$|^[gpuv]$",
+    re.IGNORECASE,
+)
+_OF_MODULES: Final = (AttributeTensor, HeldTensor, LayerTensor)
 
 Bound = list[tuple[ast.Name, Value]]
 
@@ -172,6 +179,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         return []
     scope = _scope(interpreter, content, frame) or interpreter.new_address()
     resized = interpreter.new_address()
+    of_many = dims.min_rank >= _MANY and not _is_parameter(reading, value)
     origins = dict(content.origins)
     subject, shape = ast.unparse(reading.subject), reading.shape
     bound: Bound = []
@@ -179,7 +187,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         if _is_resized(dims[position]) and target.id.isidentifier() and target.id.strip("_"):
             dim = _observed(ANY_DIM, target.id, resized)
         else:
-            dim = _observed(dims[position], target.id, scope, of_many=dims.min_rank >= _MANY)
+            dim = _observed(dims[position], target.id, scope, of_many=of_many)
         if dim != dims[position]:
             dims = dims.replace(position, dim)
             message = f"{shape}[{position}], read here"
@@ -296,6 +304,14 @@ def _scope(interpreter: Interpreter, tensor_content: Held, frame: Frame) -> int 
             if place is not None and is_within(place, frame, interpreter.source):
                 return scope
     return None
+
+
+def _is_parameter(reading: Reading, tensor_value: TensorValue) -> bool:
+    """Whether a tensor is a parameter, whose first dim is no batch: the weight of a convolution."""
+    of_module = tag_of(tensor_value.tags, OF_MODULE) is not None
+    if of_module or isinstance(tensor_value.address, _OF_MODULES):
+        return True
+    return _PARAMETER.search(ast.unparse(reading.subject)) is not None
 
 
 def _is_resized(dim: Dim) -> bool:
