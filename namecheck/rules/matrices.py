@@ -63,8 +63,9 @@ def keeps_square(input: Tensor) -> Dims:
 
 @rule(memory="unknown", square=True)
 def cholesky(input: Tensor) -> Dims:
-    """As `keeps_square`; a tensor without elements may have any shape (torch.cholesky)."""
-    return input.dims if 0 in input.dims.sizes else keeps_square(input)
+    """As `keeps_square`; a tensor that may have no elements may have any shape (torch.cholesky)."""
+    may_be_empty = any(size == 0 or size is UNKNOWN for size in input.dims.sizes)
+    return input.dims if may_be_empty else keeps_square(input)
 
 
 @rule(memory="unknown", square=True)
