@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
@@ -232,10 +232,10 @@ def recurs_by_gates_with_cell(
     b_hh: Tensor | None = None,
 ) -> tuple[Dims, Dims]:
     """A state and a cell: one of four gates, unified with the previous cell (lstm_cell)."""
-    if isinstance(previous_states, Many):
-        return OPEN, OPEN
-    state, previous_cell = _state_and_cell(previous_states)
-    return _kept_cell(recurs_by_weights(input, state, w_ih, w_hh, b_ih, b_hh), previous_cell)
+    return _state_and_cell(
+        previous_states,
+        lambda state: recurs_by_weights(input, state, w_ih, w_hh, b_ih, b_hh),
+    )
 
 
 @rule
@@ -248,25 +248,24 @@ def recurs_by_gates_with_cell_natively(
     b_hh: Tensor | None = None,
 ) -> tuple[Dims, Dims]:
     """As `recurs_by_gates_with_cell`; torch 2.12 adds to the product of the state in place."""
-    if isinstance(previous_states, Many):
-        return OPEN, OPEN
-    state, previous_cell = _state_and_cell(previous_states)
-    return _kept_cell(
-        recurs_by_weights_natively(input, state, w_ih, w_hh, b_ih, b_hh), previous_cell
+    return _state_and_cell(
+        previous_states,
+        lambda state: recurs_by_weights_natively(input, state, w_ih, w_hh, b_ih, b_hh),
     )
 
 
-def _state_and_cell(previous_states: Sequence[Tensor]) -> Sequence[Tensor]:
+def _state_and_cell(
+    previous_states: Sequence[Tensor] | Many, gates_of: Callable[[Tensor], Dims]
+) -> tuple[Dims, Dims]:
+    """The state and the cell, which keep a part of the previous cell; gates depend on the state."""
+    if isinstance(previous_states, Many):
+        return OPEN, OPEN
     if len(previous_states) != 2:
         raise Contradiction(
             "NC206", "lstm_cell expects two hidden states", help="Give a state and a cell."
         )
-    return previous_states
-
-
-def _kept_cell(gates: Dims, previous_cell: Tensor) -> tuple[Dims, Dims]:
-    """The state and the cell that the gates keep a part of."""
-    kept = broadcast(_gate(gates, 4), previous_cell.dims)
+    state, previous_cell = previous_states
+    kept = broadcast(_gate(gates_of(state), 4), previous_cell.dims)
     return kept, kept
 
 

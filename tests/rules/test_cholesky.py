@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from namecheck.core.dims import Dim, Dims
+from namecheck.core.dims import Dim, Dims, Size
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Tensor
 from namecheck.rules.matrices import cholesky
 
 
 @pytest.mark.parametrize("size", [0, UNKNOWN])
-def test_what_may_have_no_elements_is_taken(size: object) -> None:
-    dims = Dims((Dim("N", size),))  # type: ignore[arg-type]
+def test_what_may_have_no_elements_is_taken(size: Size) -> None:
+    dims = Dims((Dim("N", size),))
     assert cholesky(Tensor(dims)) == dims
 
 

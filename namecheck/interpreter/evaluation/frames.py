@@ -142,6 +142,10 @@ class Frame:
         """Whether the program expects an error of this type here."""
         return any(guard.catches(error) for guard in (*self.guards, *self.deep_guards()))
 
+    def catches(self, error: str) -> bool:
+        """Whether its own code catches an error of this type, or may do so."""
+        return any(guard.catches(error) for guard in self.guards)
+
     def foresees(self) -> bool:
         """Whether it expects contradictions that only annotations cause."""
         return any(guard.foresees() for guard in (*self.guards, *self.deep_guards()))

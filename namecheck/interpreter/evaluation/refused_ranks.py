@@ -35,7 +35,7 @@ def refuse(
     where = _passed(tensor_value, node, frame, error)
     if where is None:
         return
-    if any(each.catches(error) for each in frame.guards):
+    if frame.catches(error):
         interpreter.fail(error)  # the function itself has another case for such a tensor
     caller, site = where
     content = joins.held(tensor_value, store)
@@ -118,7 +118,7 @@ def _passed(
         return None
     where = _passed(tensor_value, site, caller, error)
     if error is not None and where is not None and where[0] is not caller:
-        return None if any(each.catches(error) for each in caller.guards) else where
+        return None if caller.catches(error) else where
     return where
 
 
