@@ -182,12 +182,7 @@ def differences(program: Program) -> list[str]:
             told.append(_unmet(program, expectation, left))
         else:
             left.remove(met)
-    expected_lines = {expectation.line for expectation in program.expectations}
-    told += [
-        f"{program.show(finding)}\n  expected nothing here"
-        for finding in left
-        if finding.span.line not in expected_lines
-    ]
+    told += [f"{program.show(finding)}\n  not expected" for finding in left]
     return told
 
 

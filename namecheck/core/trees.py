@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import Final
 
 # The fields without nodes, in every kind of node, or with nodes that nobody needs: the context of
@@ -99,6 +100,28 @@ def add_children(node: ast.AST, added: list[ast.AST]) -> None:
             added += [item for item in value if item] if kind in _GAPPED else value
         elif value is not None:
             added.append(value)
+
+
+def compared_pairs(comparison: ast.Compare) -> Iterator[tuple[ast.cmpop, ast.expr, ast.expr]]:
+    """The comparisons of two that hold where a chain holds.
+
+    Those of neighbours; and in ``x.ndim == y.ndim == 3`` that of each side with the constant.
+    """
+    sides = [comparison.left, *comparison.comparators]
+    neighbours = list(zip(comparison.ops, pairwise(sides), strict=True))
+    for is_run, run in groupby(neighbours, lambda pair: isinstance(pair[0], ast.Eq)):
+        pairs = list(run)
+        equal = [pairs[0][1][0], *(right for _, (_, right) in pairs)]
+        constant = next((side for side in equal if _is_literal(side)), None)
+        if is_run and constant is not None and len(pairs) > 1:
+            yield from ((pairs[0][0], side, constant) for side in equal if side is not constant)
+        else:
+            yield from ((operator, left, right) for operator, (left, right) in pairs)
+
+
+def _is_literal(expression: ast.expr) -> bool:
+    parts = expression.elts if isinstance(expression, (ast.Tuple, ast.List)) else [expression]
+    return all(isinstance(part, ast.Constant) for part in parts)
 
 
 _MOST_OPERANDS: Final = 64

@@ -6,6 +6,7 @@ import ast
 import builtins
 import itertools
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from namecheck.core import sizes
@@ -15,7 +16,7 @@ from namecheck.core.trees import grouped_operands
 from namecheck.interpreter.domain import identities, joins, limits, merges
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
-from namecheck.interpreter.domain.provenance import Chain, Negation, SizeOf, Text, Variable
+from namecheck.interpreter.domain.provenance import Negation, SizeOf, Text, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -39,7 +40,12 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import comparisons, narrowing, python_operators
+from namecheck.interpreter.evaluation import (
+    comparison_chains,
+    comparisons,
+    narrowing,
+    python_operators,
+)
 from namecheck.interpreter.evaluation.comprehensions import Comprehensions
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -64,7 +70,7 @@ class Expressions:
             ast.Call: self._call,
             ast.BinOp: self._binary,
             ast.UnaryOp: self._unary,
-            ast.Compare: self._compare,
+            ast.Compare: partial(comparison_chains.evaluate, interpreter),
             ast.BoolOp: self._boolean,
             ast.IfExp: self._conditional,
             ast.Subscript: self._subscript,
@@ -267,40 +273,6 @@ class Expressions:
         if truth is not None:
             return FALSE if truth else TRUE
         return Opaque(Negation(identities.of(value, store)), "bool")
-
-    def _compare(self, comparison: ast.Compare, store: Store, frame: Frame) -> Value:
-        left_node, left = comparison.left, self.evaluate(comparison.left, store, frame)
-        result: Value = TRUE
-        comparison_keys: list[Hashable] = []
-        test_kinds: set[str | None] = set()
-        for operator, right_node in zip(comparison.ops, comparison.comparators, strict=True):
-            right = self.evaluate(right_node, store, frame)
-            operands: list[Operand] = [(left_node, left), (right_node, right)]
-            name = type(operator).__name__
-
-            def one(
-                layer: Store,
-                values: list[Value],
-                name: str = name,
-                operands: list[Operand] = operands,
-            ) -> Value:
-                pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
-                return self.operate(name, comparison, pairs, layer, frame)
-
-            if isinstance(left, Union) or isinstance(right, Union):
-                result = self.spread(store, [left, right], one)
-            else:
-                result = self.operate(name, comparison, operands, store, frame)
-            if self.truth(result, store) is False:
-                return result
-            if len(comparison.ops) > 1:
-                comparison_keys.append(identities.of(result, store))
-                test_kinds.add(python_operators.kind_of(result))
-            left_node, left = right_node, right
-        if len(comparison.ops) == 1:
-            return result
-        # The chain is one of its comparisons, each of which may be of tensors.
-        return Opaque(Chain(tuple(comparison_keys)), "bool" if test_kinds == {"bool"} else None)
 
     def _boolean(self, bool_operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
         stop = isinstance(bool_operation.op, ast.Or)

@@ -14,7 +14,7 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.core.trees import grouped_operands
+from namecheck.core.trees import compared_pairs, grouped_operands
 from namecheck.interpreter.domain import (
     class_lookup,
     device_values,
@@ -193,8 +193,7 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             _learn_cuda(key, truth, store)
         case Chain(links) if truth:
             for link in links:
-                if isinstance(link, Key):
-                    _imply(link, True, store)
+                _learn(link, True, store)
         case Result("isinstance", (value, External("torch.Tensor"))) if truth:
             store.set(TensorTest(value), True)
         case Result("all" | "any" as function, parts) if truth is (function == "all"):
@@ -231,8 +230,13 @@ def _refine(
     interpreter: Interpreter, test: ast.expr, truth: bool, store: Store, frame: Frame
 ) -> bool:
     _refine_dtype(interpreter, test, truth, store, frame)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return _refine_comparison(interpreter, test, truth, store, frame)
+    if isinstance(test, ast.Compare):
+        if not truth and len(test.ops) > 1:
+            return True  # one of them does not hold, whichever it is
+        return all(
+            _refine_comparison(interpreter, *pair, truth, store, frame)
+            for pair in compared_pairs(test)
+        )
     if isinstance(test, ast.Call):
         return _refine_call(interpreter, test, truth, store, frame)
     if isinstance(test, ast.NamedExpr):
@@ -273,25 +277,30 @@ def _keep(
 
 
 def _refine_comparison(
-    interpreter: Interpreter, test: ast.Compare, truth: bool, store: Store, frame: Frame
+    interpreter: Interpreter,
+    relation: ast.cmpop,
+    left_node: ast.expr,
+    right_node: ast.expr,
+    truth: bool,
+    store: Store,
+    frame: Frame,
 ) -> bool:
-    operator, left, right = test.ops[0], test.left, test.comparators[0]
-    if isinstance(left, ast.Constant):
-        left, right = right, left
-    negated = isinstance(operator, (ast.IsNot, ast.NotEq))
-    if isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
-        if isinstance(right, ast.Constant) and right.value is None:
+    if isinstance(left_node, ast.Constant):
+        left_node, right_node = right_node, left_node
+    negated = isinstance(relation, (ast.IsNot, ast.NotEq))
+    if isinstance(relation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        if isinstance(right_node, ast.Constant) and right_node.value is None:
             is_none = truth is not negated
-            return _keep(interpreter, left, store, frame, lambda v: _is_none(v, is_none))
+            return _keep(interpreter, left_node, store, frame, lambda v: _is_none(v, is_none))
         if truth is not negated:
-            if not _refine_rank(interpreter, left, right, store, frame):
+            if not _refine_rank(interpreter, left_node, right_node, store, frame):
                 return False
-            _refine_names(interpreter, left, right, store, frame)
-            _refine_sizes(interpreter, left, right, store, frame)
+            _refine_names(interpreter, left_node, right_node, store, frame)
+            _refine_sizes(interpreter, left_node, right_node, store, frame)
             if interpreter.context.evidence is Evidence.OBSERVED:
                 from namecheck.interpreter.evaluation import observed_equalities  # on request
 
-                observed_equalities.learn(interpreter, left, right, store, frame)
+                observed_equalities.learn(interpreter, left_node, right_node, store, frame)
     return True
 
 

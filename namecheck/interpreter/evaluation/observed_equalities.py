@@ -17,6 +17,7 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, named_by, of_rank
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression
+from namecheck.core.trees import compared_pairs
 from namecheck.interpreter.domain import joins, size_symbols
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.evaluation import observed_axes
@@ -50,8 +51,10 @@ def learn_all(interpreter: Interpreter, test: ast.expr, store: Store, frame: Fra
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for part in test.values:
             learn_all(interpreter, part, store, frame)
-    elif isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]:
-        learn(interpreter, test.left, test.comparators[0], store, frame)
+    elif isinstance(test, ast.Compare):
+        for operator, left, right in compared_pairs(test):
+            if isinstance(operator, ast.Eq):
+                learn(interpreter, left, right, store, frame)
 
 
 def learn(
