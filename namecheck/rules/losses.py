@@ -30,7 +30,8 @@ def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
 
     It takes the parameters of `losses`, which returns the dims of the single losses, and those of
     `_REDUCTION` (torch.nn.L1Loss; `size_average` and `reduce` are the older way to ask). A function
-    of torch itself takes a number in place of the word: 0, for none, is its default (torch.kl_div).
+    of torch itself takes a number in place of the word: 1 for the mean, 2 for the sum, any other
+    for none (torch.kl_div, whose default is 0).
     """
 
     @wraps(losses)
@@ -47,7 +48,9 @@ def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
             return SCALAR if reduce or reduce is None else single
         if isinstance(reduction, Unknown):
             return OPEN
-        return single if reduction in ("none", 0) else SCALAR
+        if isinstance(reduction, int):
+            return SCALAR if reduction in (1, 2) else single
+        return single if reduction == "none" else SCALAR
 
     own = inspect.signature(losses)
     both = own.replace(parameters=[*own.parameters.values(), *_REDUCTION])
