@@ -11,12 +11,12 @@ from namecheck.core.names import Axis
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.values import Held, TensorValue
 from namecheck.interpreter.evaluation.findings import Findings
-from namecheck.interpreter.evaluation.judged import Attempt
+from namecheck.interpreter.evaluation.judged import Attempt, Judged
 from namecheck.operators import Inference
 
 SPAN: Final = Span(1, 0, 1, 5)
 KEY: Final = ("a.py", SPAN, "NC201")
-SITE: Final = (1, ast.Constant(0))
+NODE: Final = ast.Constant(0)
 MIXED: Final = (Tensor(), 3)
 
 
@@ -24,9 +24,9 @@ def mixture() -> Findings:
     """A finding about two operands that each go together with another one."""
     findings = Findings()
     findings.add(Finding("NC201", "Names do not match.", "a.py", SPAN), frozenset("ab"))
-    findings.judged.refuse(KEY, SITE, Attempt(MIXED))
+    findings.judged.refuse(KEY, 1, NODE, Attempt(MIXED))
     for operands in ((Tensor(), 4), (0, 3)):
-        findings.judged.accept(SITE, Inference(None), Attempt(operands))
+        findings.judged.accept(1, NODE, Inference(None), Attempt(operands))
     return findings
 
 
@@ -46,9 +46,9 @@ def test_a_dropped_finding_leaves_nothing_of_its_operands() -> None:
 def of_other_words(refused: Attempt, *accepted: Attempt) -> bool:
     """Whether a finding about operands is uncertain, where others are not contradicted."""
     judged = Findings().judged
-    judged.refuse(KEY, SITE, refused)
+    judged.refuse(KEY, 1, NODE, refused)
     for operands in accepted:
-        judged.accept(SITE, Inference(None), operands)
+        judged.accept(1, NODE, Inference(None), operands)
     return judged.is_of_other_words(KEY)
 
 
@@ -87,3 +87,30 @@ def test_other_ranks_are_no_other_words() -> None:
     frames = axes(1, "edge")
     refused = operands(frames, axes(2, "entity"))
     assert not of_other_words(refused, operands(frames, axes(3, "edge space")))
+
+
+def doubtful(judged: Judged, refused_stage: object) -> bool:
+    """Whether a finding about a stage of what happens at a node is doubtful."""
+    with judged.stage(refused_stage):
+        site = judged.site(1, NODE)
+    judged.failed = {KEY: {site}}
+    return judged.is_doubtful(KEY)
+
+
+def test_one_stage_does_not_speak_for_another() -> None:
+    judged = Findings().judged
+    with judged.stage(0):
+        judged.accept(1, NODE, Inference(None), Attempt(MIXED))
+    assert doubtful(judged, 0)
+    assert not doubtful(judged, 1)
+
+
+def test_what_has_passed_at_the_node_has_passed_in_each_stage() -> None:
+    judged = Findings().judged
+    with judged.stage(0):
+        judged.hear(1, NODE)
+    assert not doubtful(judged, 1)
+    with judged.stage(0):
+        judged.hear_all(1, NODE)
+    assert doubtful(judged, 1)
+    assert judged.stages == ()

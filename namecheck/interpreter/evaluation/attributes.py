@@ -106,7 +106,7 @@ class Attributes:
             return of_device
         if isinstance(value, Opaque):
             if not alone:
-                self.interpreter.findings.judged.hear((frame.environment.number, node))
+                self.interpreter.findings.judged.hear(frame.environment.number, node)
             return self._of_opaque(value, name, node, store, frame)
         if isinstance(value, TensorValue):
             return self._of_tensor(value, name, node, store, frame)

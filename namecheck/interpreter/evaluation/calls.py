@@ -260,8 +260,7 @@ class Calls:
             name = provenance.name if isinstance(provenance, (Attribute, Variable)) else ""
             if isinstance(provenance, Attribute):
                 # On another path the owner may be a tensor, which this one does not contradict.
-                site = call.frame.environment.number, call.node
-                self.interpreter.findings.judged.hear(site)
+                self.interpreter.findings.judged.hear(call.frame.environment.number, call.node)
             choice = self.interpreter.torch_nn.kept(call)
             result = self.call_unknown(callee, name, call)
             return result if choice is None else choice

@@ -20,11 +20,13 @@ def evaluate(
     left_node, left = comparison.left, interpreter.evaluate(comparison.left, store, frame)
     result: Value = TRUE
     undecided: list[Value] = []
+    judged = interpreter.findings.judged
     last_node = comparison.comparators[-1]
     for relation, right_node in zip(comparison.ops, comparison.comparators, strict=True):
         right = interpreter.evaluate(right_node, store, frame)
         operands: list[Operand] = [(left_node, left), (right_node, right)]
-        result = _compare(interpreter, comparison, relation, operands, store, frame)
+        with judged.stage(right_node):
+            result = _compare(interpreter, comparison, relation, operands, store, frame)
         truth = interpreter.truth(result, store)
         if truth is False:
             return result

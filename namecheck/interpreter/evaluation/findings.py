@@ -30,7 +30,7 @@ NOT_JUDGED: Final = "NC091"
 """The note about code that is not judged."""
 
 # Where a finding is made that does not depend on the run: no application passes there.
-_NO_SITE: Final[Site] = (0, ast.Pass())
+_NO_SITE: Final[Site] = (0, ast.Pass(), ())
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Findings:
         """Remove those after the first `count` ones that only the names of the code itself tell."""
         for key in self._since(count):
             sites = self.judged.failed.get(key)
-            if sites is not None and all(environment for environment, _ in sites):
+            if sites is not None and all(environment for environment, *_ in sites):
                 self._remove(key)
 
     def _since(self, count: int) -> list[Key]:
@@ -216,7 +216,9 @@ class Reporter:
             if recorder is not None:
                 recorder.finding(node, finding)
             if not expected:
-                site = (frame.environment.number, node) if is_observed else None
+                site = None
+                if is_observed:
+                    site = self._findings.judged.site(frame.environment.number, node)
                 self._findings.add(finding, frozenset(contradiction.names), site)
         if expected:
             self.fail(contradiction.error)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 # The key of a finding is its place and its code; that of a note its code and its text.
 Key: TypeAlias = tuple[str, Span, str]
-# A place in one run of a scope: the number of its environment, and the node.
-Site: TypeAlias = tuple[int, ast.AST]
+# Which stage of what happens at a node: one calls all layers of a sequence, which may hold others.
+Stages: TypeAlias = tuple[Hashable, ...]
+# A place in one run of a scope: the number of its environment, the node, and the stage.
+Site: TypeAlias = tuple[int, ast.AST, Stages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +89,54 @@ class Judged:
     `passed` has the sites of applications that nothing contradicts, `accepted` the operands of
     these for each node, by the identity of their inference (kept with them, so that no other gets
     it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
+    What has passed at a node without stages has passed in each: an alternative of a sequence
+    of layers. `stages` are those that are being judged.
     """
 
     passed: set[Site] = field(default_factory=set)
     failed: dict[Key, set[Site]] = field(default_factory=dict)
-    accepted: dict[ast.AST, dict[int, tuple[Inference, Attempt]]] = field(default_factory=dict)
+    accepted: dict[tuple[ast.AST, Stages], dict[int, tuple[Inference, Attempt]]] = field(
+        default_factory=dict
+    )
     refused: dict[Key, list[tuple[Site, Attempt]]] = field(default_factory=dict)
+    stages: Stages = ()
 
-    def accept(self, site: Site, inference: Inference, attempt: Attempt) -> None:
+    @contextmanager
+    def stage(self, which: Hashable) -> Iterator[None]:
+        """Judge one stage of what happens at a node: other stages do not speak for it."""
+        outer = self.stages
+        self.stages = (*outer, which)
+        try:
+            yield
+        finally:
+            self.stages = outer
+
+    def site(self, environment: int, node: ast.AST) -> Site:
+        """The site of an application that is being judged."""
+        return environment, node, self.stages
+
+    def accept(
+        self, environment: int, node: ast.AST, inference: Inference, attempt: Attempt
+    ) -> None:
         """Note an application that nothing contradicts; equal operands have one inference."""
+        site = self.site(environment, node)
         self.passed.add(site)
-        of_node = self.accepted.get(site[1])
+        of_node = self.accepted.get(site[1:])
         if of_node is None:
-            of_node = self.accepted[site[1]] = {}
+            of_node = self.accepted[site[1:]] = {}
         of_node[id(inference)] = inference, attempt
 
-    def hear(self, site: Site) -> None:
+    def hear(self, environment: int, node: ast.AST) -> None:
         """Note a use of an unknown value, which may be right where that of a tensor is refused."""
-        self.passed.add(site)
+        self.passed.add(self.site(environment, node))
 
-    def refuse(self, key: Key, site: Site, attempt: Attempt) -> None:
+    def hear_all(self, environment: int, node: ast.AST) -> None:
+        """Note that all stages of what happens at a node may be right."""
+        self.passed.add((environment, node, ()))
+
+    def refuse(self, key: Key, environment: int, node: ast.AST, attempt: Attempt) -> None:
         """Note the operands of an application that a finding is about."""
-        self.refused.setdefault(key, []).append((site, attempt))
+        self.refused.setdefault(key, []).append((self.site(environment, node), attempt))
 
     def forget(self, key: Key) -> None:
         """Forget where a finding was made, and about which operands."""
@@ -124,7 +153,7 @@ class Judged:
         Only what the code itself names is judged so.
         """
         sites = self.failed.get(key, set())
-        return bool(sites) and sites <= self.passed
+        return bool(sites) and all(map(self._has_passed, sites))
 
     def is_mixture(self, key: Key) -> bool:
         """Whether a finding is about operands that go together with others, each with its own.
@@ -145,11 +174,24 @@ class Judged:
         """Whether this holds for all operands of a finding, with those accepted in the same run."""
         refusals = self.refused.get(key, [])
         return bool(refusals) and all(
-            site in self.passed and holds(attempt, self._accepted(site[1], attempt))
+            self._has_passed(site) and holds(attempt, self._accepted(site, attempt))
             for site, attempt in refusals
         )
 
-    def _accepted(self, node: ast.AST, attempt: Attempt) -> list[Attempt]:
+    def _has_passed(self, site: Site) -> bool:
+        environment, node, stages = site
+        return any((environment, node, outer) in self.passed for outer in _around(stages))
+
+    def _accepted(self, site: Site, attempt: Attempt) -> list[Attempt]:
         """The operands of the applications at a node that nothing contradicts, if as many."""
-        applications = self.accepted.get(node, {}).values()
-        return [others for _, others in applications if len(others.inputs) == len(attempt.inputs)]
+        _, node, stages = site
+        return [
+            others
+            for outer in _around(stages)
+            for _, others in self.accepted.get((node, outer), {}).values()
+            if len(others.inputs) == len(attempt.inputs)
+        ]
+
+
+def _around(stages: Stages) -> Iterator[Stages]:
+    return (stages[:depth] for depth in range(len(stages) + 1))

@@ -114,14 +114,16 @@ class Loops:
         broken: list[Store] = []
         stores = [store]
         first_round = self.interpreter.moment()
-        for item in elements:
+        judged = self.interpreter.findings.judged
+        for position, item in enumerate(elements):
             self.interpreter.budget.spend(len(loop.body))
             entered = []
             for layer in stores:
                 fork = layer.fork() if len(elements) > 1 or layer is store else layer
                 self.interpreter.bind(loop.target, item, fork, frame)
                 entered.append(fork)
-            stores = self._body(loop.body, entered, broken, frame)
+            with judged.stage(position):
+                stores = self._body(loop.body, entered, broken, frame)
             stores = self._tidy(stores, store, first_round, frame)
             if not stores:
                 break

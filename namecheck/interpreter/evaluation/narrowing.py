@@ -91,7 +91,8 @@ def ask(interpreter: Interpreter, test: ast.expr, value: Value, store: Store, fr
     """Take the truth of a tensor, as a test does: more than one element is an error."""
     if isinstance(value, TensorValue):
         operands = [(test, value)]
-        interpreter.torch.call("__bool__", [value], {}, test, store, frame, operands)
+        with interpreter.findings.judged.stage("truth"):  # beside the operator at the same node
+            interpreter.torch.call("__bool__", [value], {}, test, store, frame, operands)
 
 
 def _decide_parts(

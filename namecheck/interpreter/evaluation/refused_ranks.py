@@ -61,7 +61,7 @@ def accept(interpreter: Interpreter, tensor_value: TensorValue, node: Node, fram
     where = _passed(tensor_value, node, frame)
     if where is not None:
         caller, site = where
-        interpreter.findings.judged.hear((caller.environment.number, site))
+        interpreter.findings.judged.hear_all(caller.environment.number, site)
 
 
 def check_guard(

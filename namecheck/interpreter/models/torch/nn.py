@@ -145,8 +145,10 @@ class TorchNN:
         content = joins.items(layers, call.store)
         result = call.argument(0, "input")
         if not isinstance(content, Repeated):
-            for layer in content:
-                result = primitives.invoke(self.interpreter, layer, [result], call)
+            judged = self.interpreter.findings.judged
+            for position, layer in enumerate(content):
+                with judged.stage(position):
+                    result = primitives.invoke(self.interpreter, layer, [result], call)
             return result
         for _ in range(_ROUNDS):
             once_more = primitives.invoke(self.interpreter, content.each, [result], call)

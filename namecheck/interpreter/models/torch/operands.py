@@ -25,7 +25,6 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.frames import Frame
-from namecheck.interpreter.evaluation.judged import Site
 from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
 from namecheck.operators import Inference, Operator
 
@@ -48,11 +47,6 @@ class OperatorCall(NamedTuple):
     frame: Frame
     operands: Sequence[Operand]
     begun: Begun | None
-
-    @property
-    def site(self) -> Site:
-        """Where it is made: the run of a scope, and the node."""
-        return self.frame.environment.number, self.node
 
     @property
     def out_is_input(self) -> Answer:

@@ -196,9 +196,9 @@ class TorchOperators:
         contradiction = answer.contradiction or self._mirrored(operator_call, lowered_inputs)
         if contradiction is not None:
             return self._refused(operator_call, lowered_inputs, contradiction, defaults)
-        interpreter.findings.judged.accept(
-            operator_call.site, certain, Attempt(inputs, operator_call.every)
-        )
+        attempt = Attempt(inputs, operator_call.every)
+        number = operator_call.frame.environment.number
+        interpreter.findings.judged.accept(number, operator_call.node, certain, attempt)
         if self._is_observed:
             self._learn_ranks(operator_call, certain_inputs, defaults)
         self._learn(operator_call, lowered_inputs)
@@ -285,11 +285,11 @@ class TorchOperators:
         self._report(operator_call, contradiction, by_axes=any(map(has_axes, inputs)))
         if is_of_names(contradiction.code) and operators.is_in_place(operator_call.operator):
             writes.forget_names(operator_call)
-        source = interpreter.source
-        finding_key = source.filename, source.span(operator_call.node), contradiction.code
-        interpreter.findings.judged.refuse(
-            finding_key, operator_call.site, Attempt(inputs, operator_call.every)
-        )
+        source, node = interpreter.source, operator_call.node
+        finding_key = source.filename, source.span(node), contradiction.code
+        attempt = Attempt(inputs, operator_call.every)
+        number = operator_call.frame.environment.number
+        interpreter.findings.judged.refuse(finding_key, number, node, attempt)
         return self._missing(operator_call)
 
     def _missing(self, operator_call: OperatorCall) -> Value:
