@@ -12,6 +12,7 @@ import codecs
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.core import parsing
@@ -211,11 +212,28 @@ _CHECKING: Final = (
     rb"\(\s*+[\w.]++\s*+,\s*+[\[(]"
 )
 
+LAYERS: Final = frozenset(
+    {
+        "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "Conv1d", "Conv2d", "Conv3d",
+        "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "GRU", "GRUCell",
+        "GroupNorm", "LSTM", "LSTMCell", "LayerNorm", "Linear", "RNN", "RNNCell",
+    }
+)  # fmt: skip
+"""Layers of torch.nn whose sizes may contradict those of others."""
+_LAYER: Final = rf"\b(?:{'|'.join(sorted(LAYERS))})\(".encode()
+
+
+def _has_layers(data: bytes) -> bool:
+    """Whether a file makes several layers that have sizes."""
+    return b"nn" in data and next(islice(re.finditer(_LAYER, data), 1, None), None) is not None
+
 
 def unpacks_sizes(data: bytes) -> bool:
-    """Whether a file that imports torch reads or checks sizes, or has patterns."""
+    """Whether a file that imports torch reads or checks sizes, has patterns, or makes layers."""
     if not imports_torch(data):
         return False
+    if _has_layers(data):
+        return True
     if b"->" in data and b"ein" in data and re.search(_PATTERN, data) is not None:
         return True
     if (b"_shape(" in data or b"_SHAPE(" in data) and re.search(_CHECKING, data) is not None:

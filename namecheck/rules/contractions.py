@@ -20,7 +20,7 @@ from namecheck.core.dims import (
     of_rank,
     product,
 )
-from namecheck.core.names import Answer, Axis, Contradiction, Name
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import are_swapped, broadcast, is_misplaced, unify, unify_dim
@@ -305,13 +305,19 @@ def _check_vector(matrix: Dims, vector: Dims, bias: Dim) -> None:
     check_axes(columns, inner)
 
 
+def _folded(left: Dims) -> str:
+    """The number of rows of the left operand, which torch makes a matrix."""
+    rows = UNKNOWN if left.open else product(dim.size for dim in left.known[:-1])
+    return "?" if isinstance(rows, Unknown) else str(rows)
+
+
 def _batched_message(left: Dims, right: Dims) -> str:
     if right.rank == 2 or (left.rank == 1 and right.rank == 2):
-        folded = product(dim.size for dim in left.known[:-1])
+        folded = _folded(left)
         rows = f"{1 if left.rank == 1 else folded}x{last_dim(left).size}"
         return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {_times(right)})"
     if right.rank == 1:
-        folded = product(dim.size for dim in left.known[:-1])
+        folded = _folded(left)
         return (
             f"size mismatch, got input ({folded}), mat ({folded}x{last_dim(left).size}), "
             f"vec ({last_dim(right).size})"

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from namecheck.annotations.declarations import DTYPES
-from namecheck.core.syntax import Source
+from namecheck.core.syntax import LAYERS, Source
 from namecheck.core.trees import add_children, children, nodes
 from namecheck.interpreter.domain import scopes
 from namecheck.operators.shipped import column
@@ -27,10 +27,10 @@ SIZES: Final = frozenset(
     }
 )  # fmt: skip
 """The words that read or check the sizes of a tensor, or name its dims in a pattern."""
-SIZED: Final = frozenset(
-    {"arange", "eye", "expand", "linspace", "meshgrid", "reshape", "unflatten", "view"}
-)
-"""The words of helpers that make tensors of the sizes which they are given, and read none."""
+SIZED: Final = LAYERS | {
+    "arange", "eye", "expand", "linspace", "meshgrid", "reshape", "unflatten", "view",
+}  # fmt: skip
+"""The words of what makes tensors or weights of the sizes that are given, and reads none."""
 REDUCED: Final = "reduced along a dim"
 """Stands for a reduction along a dim that is not the first one, and is not kept: ``x.mean(1)``."""
 # Words that are no operators: keywords of calls, and classes that have a dtype.
