@@ -17,11 +17,11 @@ from tests.benchmarks.hostile_growth import PROGRAMS
 from tests.interpreter.hostile_lines import LINES
 
 NAME: Final = "program.py"
+OUTPUTS: Final = ("--output", "sarif=found.sarif", "--output", "json=found.json")
 CHECK: Final = ("check", "--no-cache", "-j", "1")
 VERBS: Final = (
     ("reveal", NAME),
-    ("check", "-j", "1", "--output", "sarif=found.sarif", "--output", "json=found.json", NAME),
-    (*CHECK, "--explain", "--statistics", NAME),
+    ("check", "-j", "1", *OUTPUTS, "--explain", "--statistics", NAME),
     (*CHECK, "--attributes", "all", "--evidence", "observed", "--output-format", "junit", NAME),
     (*CHECK, "--diff", "--unsafe-fixes", NAME),
     ("report", "-j", "1", "--html", "html", NAME),

@@ -99,6 +99,9 @@ class Targets:
             return
         if star is None:
             if len(content) != count:
+                from namecheck.interpreter.evaluation import unpacking  # rarely so
+
+                unpacking.refuse_count(self.interpreter, value, target_nodes, store, frame)
                 self.interpreter.fail("ValueError")
             for element, item in zip(target_nodes.elts, content, strict=True):
                 self.bind(element, item, store, frame)

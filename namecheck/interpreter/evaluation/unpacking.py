@@ -1,11 +1,17 @@
-"""Unpacking the shape of a tensor: ``b, t, d = x.shape`` says that `x` has three dims."""
+"""Unpacking the shape of a tensor: ``b, t, d = x.shape`` says that `x` has three dims.
+
+And the pieces of one: ``q, k, v = x.chunk(2, -1)`` cannot be.
+"""
 
 from __future__ import annotations
 
 import ast
+from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import of_rank
+from namecheck.core.evidence import Evidence
+from namecheck.core.names import Contradiction
 from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -13,6 +19,13 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+_CUTS: Final = frozenset(
+    {
+        "chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "unbind",
+        "unsafe_chunk", "unsafe_split", "vsplit",
+    }
+)  # fmt: skip
 
 
 def ranked(
@@ -43,6 +56,34 @@ def ranked(
         return value
     joins.write(tensor_value, store, replace(content, tensor=replace(tensor, dims=closed)))
     return interpreter.torch.call("shape", [tensor_value], {}, target_nodes, store, frame)
+
+
+def refuse_count(
+    interpreter: Interpreter,
+    value: Value,
+    target_nodes: ast.Tuple | ast.List,
+    store: Store,
+    frame: Frame,
+) -> None:
+    """Report pieces of a tensor that are unpacked into more or fewer targets where they are cut."""
+    statement = interpreter.file.statement
+    if not isinstance(statement, ast.Assign) or target_nodes not in statement.targets:
+        return
+    call_node = statement.value
+    if not isinstance(call_node, ast.Call) or not isinstance(value, TupleValue):
+        return
+    word = getattr(call_node.func, "attr", None) or getattr(call_node.func, "id", None)
+    if word not in _CUTS or not all(isinstance(piece, TensorValue) for piece in value.items):
+        return
+    count, got = len(target_nodes.elts), len(value.items)
+    few = f"not enough values to unpack (expected {count}, got {got})"
+    message = f"too many values to unpack (expected {count})" if got > count else few
+    plural = "" if got == 1 else "s"
+    contradiction = Contradiction(
+        "NC206", message, error="ValueError", help=f"{word}() gives {got} piece{plural} here."
+    )
+    is_observed = interpreter.context.evidence is Evidence.OBSERVED
+    interpreter.report(contradiction, target_nodes, store, frame, is_observed=is_observed)
 
 
 def tensor_of_shape(value: Value, store: Store) -> TensorValue | None:
