@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from namecheck.core.dataclasses import replace
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult, Unmeant
@@ -83,6 +84,10 @@ class Targets:
             from namecheck.interpreter.evaluation import unpacking  # few shapes have no known rank
 
             value = unpacking.ranked(self.interpreter, value, target_nodes, store, frame)
+        elif isinstance(value, Opaque) and self.interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.evaluation import unpacking  # only where asked for
+
+            value = unpacking.itemised(value, target_nodes)
         content = self.interpreter.iterate(value, target_nodes, store, frame)
         star = next(
             (i for i, t in enumerate(target_nodes.elts) if isinstance(t, ast.Starred)), None

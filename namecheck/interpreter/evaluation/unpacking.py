@@ -14,7 +14,12 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.provenance import OperatorResult
+from namecheck.interpreter.domain.provenance import (
+    Attribute,
+    Item,
+    OperatorResult,
+    Parameter,
+)
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
 from namecheck.interpreter.evaluation.frames import Frame
@@ -84,6 +89,19 @@ def refuse_count(
     )
     is_observed = interpreter.context.evidence is Evidence.OBSERVED
     interpreter.report(contradiction, target_nodes, store, frame, is_observed=is_observed)
+
+
+def itemised(opaque: Opaque, target_nodes: ast.Tuple | ast.List) -> Value:
+    """The items of a parameter or attribute: ``h, w = size`` reads ``size[0]`` and ``size[1]``.
+
+    So a number has one symbol, whichever way it is read. Any other value is unchanged.
+    """
+    if not isinstance(opaque.key.provenance, (Parameter, Attribute, Item)) or any(
+        isinstance(target_node, ast.Starred) for target_node in target_nodes.elts
+    ):
+        return opaque
+    places = range(len(target_nodes.elts))
+    return TupleValue(tuple(Opaque(Item(opaque.key, place, "int")) for place in places))
 
 
 def tensor_of_shape(value: Value, store: Store) -> TensorValue | None:
