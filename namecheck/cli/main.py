@@ -72,6 +72,9 @@ def _leave_garbage() -> None:
     import atexit
     import gc
 
+    from namecheck.core.garbage import collect_seldom
+
+    collect_seldom()
     atexit.register(gc.freeze)
 
 

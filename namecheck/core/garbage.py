@@ -16,9 +16,19 @@ _OBJECTS: Final = 400_000
 def seldom_collected() -> Iterator[None]:
     """Run the garbage collector rarely: an analysis makes few reference cycles."""
     usual = gc.get_threshold()
-    if 0 < usual[0] < _OBJECTS:
-        gc.set_threshold(_OBJECTS, *usual[1:])
+    collect_seldom()
     try:
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+def collect_seldom() -> None:
+    """Run the garbage collector rarely from now on.
+
+    A process that ends after an analysis does not go back to the usual: Python would then search
+    all that the analysis has left at once.
+    """
+    usual = gc.get_threshold()
+    if 0 < usual[0] < _OBJECTS:
+        gc.set_threshold(_OBJECTS, *usual[1:])
