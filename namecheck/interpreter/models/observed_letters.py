@@ -201,6 +201,8 @@ def _contradicted(
             continue
         if _is_older(dims.prefix[place], frame):
             continue  # a caller named it: the origin is that of a result computed here
+        if words[position] and not _may_share_tensor(dims.prefix[place], dims.prefix[position]):
+            continue  # the variable has a size of another tensor, the letter none of that
         standing = words[position] or naming.word(dims[position].name)
         wanted = f" = '{standing}'" if standing else f" has the size of dim {position}"
         return Contradiction(
@@ -221,6 +223,15 @@ def _are_merged(letters: Sequence[str | None], result_term: Term | None) -> bool
         for group in result_term or ()
         for start in range(len(group))
     )
+
+
+def _may_share_tensor(one: Dim, other: Dim) -> bool:
+    """Whether the words of two dims may have been given to one tensor."""
+    scopes, other_scopes = (
+        set(naming.scopes(dim.name.name) if isinstance(dim.name, Axis) else ())
+        for dim in (one, other)
+    )
+    return not scopes or not other_scopes or bool(scopes & other_scopes)
 
 
 def _is_older(dim: Dim, frame: Frame) -> bool:
