@@ -317,11 +317,14 @@ def _is_reached(finding: Finding, lines: set[int]) -> bool:
 def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, ...]:
     """The contradictions that are reported in a program, lints and notes left out.
 
-    Those about attributes also from analysing each function by itself.
+    As `check` does with all attributes, those about attributes are also taken from analysing each
+    function by itself, where the program names no dim: in one that does, and is as small as these,
+    all functions are run with what is known of their arguments.
     """
     found = analysis.check(source, inferences=inferences).findings
-    alone = analysis.briefly(source, Semantics.NAMECHECK, None, inferences)
-    return tuple(one for one in (*found, *alone) if register()[one.code].kind is Kind.FINDING)
+    if not syntax.names_something(source.text.encode()):
+        found = (*found, *analysis.briefly(source, Semantics.NAMECHECK, None, inferences))
+    return tuple(one for one in found if register()[one.code].kind is Kind.FINDING)
 
 
 def limit_memory() -> None:

@@ -155,10 +155,18 @@ class Checker:
     ) -> tuple[Finding, ...]:
         """The findings, and those about attributes in functions that names do not make relevant.
 
-        The steps that are left after the analysis with these uses are taken for them.
+        The steps that are left after the analysis with these uses are taken for them. It has run
+        all other functions, and knows more of their values.
         """
+        from namecheck.interpreter.evaluation.findings import NOT_JUDGED
         from namecheck.interpreter.workspace import analysis as interpreter
 
+        lines: tuple[range, ...] = ()
+        is_judged = uses is not None and all(finding.code != NOT_JUDGED for finding in findings)
+        if is_judged:
+            lines = self._workspace_of(settings).facts.left_out(source)
+            if not lines:
+                return findings
         key = settings.semantics, settings.extend_operators
         inferences = self._inferences.setdefault(key, {})
         if len(inferences) > _REMEMBERED:
@@ -172,6 +180,8 @@ class Checker:
             )
         except Exception as error:
             return (*findings, _fault(source, error))
+        if is_judged:
+            further = tuple(f for f in further if any(f.span.line in each for each in lines))
         places = {(finding.filename, finding.span, finding.code) for finding in findings}
         return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in places))
 

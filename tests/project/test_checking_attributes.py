@@ -228,6 +228,44 @@ def test_what_is_found_in_both_ways_is_reported_once(codes: Callable[..., list[s
     assert codes(program) == ["3 NC302"]
 
 
+UNREACHED: Final = """
+import torch
+
+
+def turned(word):
+    def inner(x):
+        return x.transpose(2, -2)
+    return inner
+
+
+def last(*tensors):
+    x, = tensors
+    return x.transpose(2, -2).unbind(1)[-1]
+
+
+class Box:
+    def __init__(self, kept):
+        self.kept = kept
+
+    def compare(self, x):
+        return x[..., 0, :] == self.kept
+
+
+x = torch.randn(2, 2, 1, names=("N", None, "C"))
+turned("C")(x)
+r = Box(last(x)).compare(x)
+s = r.sum("N") if r.names[0] == "N" else r.mean("N")
+"""
+FILLING: Final = "".join(f"def f{number}(x):\n    return x + {number}\n" for number in range(90))
+
+
+@pytest.mark.parametrize("more", ["", FILLING], ids=["small", "large"])
+def test_what_names_decide_is_not_decided_again(codes: Callable[..., list[str]], more: str) -> None:
+    unnamed = "def mean(x):\n    return torch.argmax(x, -1).mean()\n"
+    line = (UNREACHED + more + unnamed).count("\n")
+    assert codes(UNREACHED + more + unnamed) == [f"{line} NC304"]
+
+
 def test_a_layer_that_is_registered_from_a_pair(codes: Callable[..., list[str]]) -> None:
     program = """
     from torch import nn

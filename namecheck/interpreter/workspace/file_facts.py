@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from namecheck.core import syntax
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Source
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.domain.scopes import Function
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # In a file of at most so many lines all functions are run: selecting some would take longer.
 _SMALL: Final = 200
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class FileFacts:
@@ -80,6 +82,15 @@ class FileFacts:
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant
         return node in relevant
+
+    def left_out(self, source: Source) -> tuple[range, ...]:
+        """The lines of the functions of a file that contribute to no names, and so are not run."""
+        functions = (node for node in nodes(source.tree) if isinstance(node, _FUNCTIONS))
+        return tuple(
+            range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            for node in functions
+            if not self.can_matter(node, source)
+        )
 
     def mentions_attributes(self, node: ast.AST) -> bool:
         """Whether a definition mentions dtypes, devices or layouts of tensors."""
