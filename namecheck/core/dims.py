@@ -414,16 +414,15 @@ def with_occurrences(dims: Dims) -> Dims:
 def locate(dims: Dims, reference: int | str | Expression | Unknown | None) -> Position:
     """The position of a dimension, by name or index (recorded: cumsum, sum, select).
 
-    The index may be a size that is not known. Raises `Contradiction` where there is certainly none,
-    and for None, the wildcard.
+    The index may be a size that is not known, or what a layer was given for one, and torch refuses:
+    a tensor, a list. Raises `Contradiction` where there is certainly none, and for None, which is
+    the wildcard.
     """
-    if isinstance(reference, (Unknown, Expression)):
-        return ANYWHERE
     if reference is None:
         raise naming.nameless(f"Give the name or the index of one of the dimensions {dims.show()}.")
     if isinstance(reference, str):
         return locate_name(dims, reference)
-    return locate_index(dims, reference)
+    return locate_index(dims, reference) if isinstance(reference, int) else ANYWHERE
 
 
 def locate_name(dims: Dims, name: str) -> Position:
