@@ -161,11 +161,11 @@ class Checker:
         from namecheck.interpreter.evaluation.findings import NOT_JUDGED
         from namecheck.interpreter.workspace import analysis as interpreter
 
-        lines: tuple[range, ...] = ()
+        left_out: tuple[range, ...] = ()
         is_judged = uses is not None and all(finding.code != NOT_JUDGED for finding in findings)
         if is_judged:
-            lines = self._workspace_of(settings).facts.left_out(source)
-            if not lines:
+            left_out = self._workspace_of(settings).facts.left_out(source)
+            if not left_out:
                 return findings
         key = settings.semantics, settings.extend_operators
         inferences = self._inferences.setdefault(key, {})
@@ -181,7 +181,7 @@ class Checker:
         except Exception as error:
             return (*findings, _fault(source, error))
         if is_judged:
-            further = tuple(f for f in further if any(f.span.line in each for each in lines))
+            further = tuple(f for f in further if any(f.span.line in each for each in left_out))
         places = {(finding.filename, finding.span, finding.code) for finding in findings}
         return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in places))
 

@@ -6,7 +6,6 @@ import ast
 import builtins
 import itertools
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import Any, Final
 
 from namecheck.core import sizes
@@ -40,12 +39,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import (
-    comparison_chains,
-    comparisons,
-    narrowing,
-    python_operators,
-)
+from namecheck.interpreter.evaluation import comparisons, narrowing, python_operators
 from namecheck.interpreter.evaluation.comprehensions import Comprehensions
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -70,7 +64,7 @@ class Expressions:
             ast.Call: self._call,
             ast.BinOp: self._binary,
             ast.UnaryOp: self._unary,
-            ast.Compare: partial(comparison_chains.evaluate, interpreter),
+            ast.Compare: self._compare,
             ast.BoolOp: self._boolean,
             ast.IfExp: self._conditional,
             ast.Subscript: self._subscript,
@@ -273,6 +267,11 @@ class Expressions:
         if truth is not None:
             return FALSE if truth else TRUE
         return Opaque(Negation(identities.of(value, store)), "bool")
+
+    def _compare(self, comparison: ast.Compare, store: Store, frame: Frame) -> Value:
+        from namecheck.interpreter.evaluation import comparison_chains  # few small files compare
+
+        return comparison_chains.evaluate(self.interpreter, comparison, store, frame)
 
     def _boolean(self, bool_operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
         stop = isinstance(bool_operation.op, ast.Or)

@@ -225,11 +225,11 @@ def _are_merged(letters: Sequence[str | None], result_term: Term | None) -> bool
     )
 
 
-def _may_share_tensor(one: Dim, other: Dim) -> bool:
+def _may_share_tensor(dim: Dim, other_dim: Dim) -> bool:
     """Whether the words of two dims may have been given to one tensor."""
     scopes, other_scopes = (
-        set(naming.scopes(dim.name.name) if isinstance(dim.name, Axis) else ())
-        for dim in (one, other)
+        set(naming.scopes(each.name.name) if isinstance(each.name, Axis) else ())
+        for each in (dim, other_dim)
     )
     return not scopes or not other_scopes or bool(scopes & other_scopes)
 
