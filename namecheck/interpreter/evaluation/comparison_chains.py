@@ -7,7 +7,7 @@ import ast
 from namecheck.interpreter.domain import identities
 from namecheck.interpreter.domain.provenance import Chain
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TRUE, Opaque, Operand, Union, Value
+from namecheck.interpreter.domain.values import TRUE, Opaque, Operand, Value
 from namecheck.interpreter.evaluation import narrowing, python_operators
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -26,7 +26,9 @@ def evaluate(
         right = interpreter.evaluate(right_node, store, frame)
         operands: list[Operand] = [(left_node, left), (right_node, right)]
         with judged.stage(right_node):
-            result = _compare(interpreter, comparison, relation, operands, store, frame)
+            result = python_operators.apply_to_each(
+                interpreter, type(relation).__name__, comparison, operands, store, frame
+            )
         truth = interpreter.truth(result, store)
         if truth is False:
             return result
@@ -36,27 +38,6 @@ def evaluate(
             undecided.append(result)
         left_node, left = right_node, right
     return _chained(undecided, result, store)
-
-
-def _compare(
-    interpreter: Interpreter,
-    comparison: ast.Compare,
-    relation: ast.cmpop,
-    operands: list[Operand],
-    store: Store,
-    frame: Frame,
-) -> Value:
-    name = type(relation).__name__
-    (left_node, left), (right_node, right) = operands
-    if not isinstance(left, Union) and not isinstance(right, Union):
-        return interpreter.operate(name, comparison, operands, store, frame)
-    return interpreter.spread(
-        store,
-        [left, right],
-        lambda layer, values: interpreter.operate(
-            name, comparison, [(left_node, values[0]), (right_node, values[1])], layer, frame
-        ),
-    )
 
 
 def _chained(undecided: list[Value], last_result: Value, store: Store) -> Value:

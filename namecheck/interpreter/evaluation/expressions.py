@@ -216,19 +216,9 @@ class Expressions:
         name, left_node, right_node = type(operation.op).__name__, operation.left, operation.right
         left = self.evaluate(left_node, store, frame)
         right = self.evaluate(right_node, store, frame)
-        if not isinstance(left, Union) and not isinstance(right, Union):
-            operands: list[Operand] = [(left_node, left), (right_node, right)]
-            return self.operate(name, operation, operands, store, frame)
-        return self.spread(
-            store,
-            [left, right],
-            lambda layer, values: self.operate(
-                name,
-                operation,
-                [(left_node, values[0]), (right_node, values[1])],
-                layer,
-                frame,
-            ),
+        operands: list[Operand] = [(left_node, left), (right_node, right)]
+        return python_operators.apply_to_each(
+            self.interpreter, name, operation, operands, store, frame
         )
 
     def operate(

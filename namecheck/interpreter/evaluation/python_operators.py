@@ -35,6 +35,7 @@ from namecheck.interpreter.domain.values import (
     Repeated,
     TensorValue,
     TupleValue,
+    Union,
     Value,
     size_of,
     sized,
@@ -109,6 +110,32 @@ SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
 _BIG: Final = 1 << 16
 _WIDE: Final = r"\d{5}|\*"
+
+
+def apply_to_each(
+    interpreter: Interpreter,
+    name: str,
+    node: Node,
+    operands: list[Operand],
+    store: Store,
+    frame: Frame,
+) -> Value:
+    """Apply an operator to each combination of the alternatives of two operands."""
+    (left_node, left), (right_node, right) = operands
+    if not isinstance(left, Union) and not isinstance(right, Union):
+        return apply(interpreter, name, node, operands, store, frame)
+    return interpreter.spread(
+        store,
+        [left, right],
+        lambda layer, values: apply(
+            interpreter,
+            name,
+            node,
+            [(left_node, values[0]), (right_node, values[1])],
+            layer,
+            frame,
+        ),
+    )
 
 
 def apply(
