@@ -541,32 +541,41 @@ def _tensor(value: Any) -> Tensor:
 
 def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
     """One ``out=`` tensor after the call; `inputs` is whether the inputs have names."""
-    named = out.dims.named() is Answer.YES
     if row.out == "abandoned":
         return replace(computed, dims=_abandoned(out.dims, computed.dims))
-    shaped = row.out not in ("reshapes", "resized")
+    shaped = row.out not in _RESHAPING
     unnamed_reshape = row.out == "reshapes" and inputs is Answer.NO
     if shaped or (unnamed_reshape and not _same_rank(out.dims, computed.dims)):
         dim_map.check_resize(out.dims, computed.dims)
     if row.out == "reshapes" and computed.dims.rank == 0:
         return computed
-    is_resized = dim_map.same_shape(out.dims, computed.dims) is Answer.NO
-    if is_resized and not dim_map.has_label(out.dims):
+    keeps_shape = dim_map.same_shape(out.dims, computed.dims)
+    if dim_map.has_label(out.dims) or keeps_shape is Answer.YES:
+        return replace(computed, dims=_unresized(row, out.dims, computed.dims, inputs))
+    if keeps_shape is Answer.NO:
         return computed  # an annotation was of the former dims
+    unresized = _unresized(row, out.dims, computed.dims, inputs)
+    return replace(computed, dims=join_dims(unresized, computed.dims))
+
+
+def _unresized(row: Operator, own: Dims, computed: Dims, inputs: Answer) -> Dims:
+    """The dims of an ``out=`` tensor that has the shape of the result, with the names it gets."""
+    named = own.named()
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
-    if named and keeps:
-        named_dims = dim_map.renamed_as(computed.dims, out.dims)
-        annotated = any(isinstance(name, naming.Axis) for name in out.dims.names)
+    if keeps and named is Answer.YES:
+        renamed = dim_map.renamed_as(computed, own)
+        annotated = any(isinstance(name, naming.Axis) for name in own.names)
         if inputs is Answer.MAYBE and row.out != "keeps" and annotated:
-            named_dims = join_dims(named_dims, computed.dims)  # an axis may name an unnamed dim
-        return replace(computed, dims=named_dims)
-    dims = computed.dims
-    if keeps and out.dims.named() is Answer.MAYBE:
-        dims = _perhaps_renamed_as(dims, out.dims)
-    if named and row.out == "unifies":
-        dims = broadcast(dims, out.dims)
-    dims = dim_map.take_names(out.dims, dims)
-    return replace(computed, dims=dim_map.of_rank_as(dims, out.dims) if named and shaped else dims)
+            return join_dims(renamed, computed)  # an axis may name an unnamed dim
+        return renamed
+    dims = computed
+    if keeps and named is Answer.MAYBE:
+        dims = _perhaps_renamed_as(dims, own)
+    if named is Answer.YES and row.out == "unifies":
+        dims = broadcast(dims, own)
+    dims = dim_map.take_names(own, dims)
+    has_own_shape = named is Answer.YES and row.out not in _RESHAPING
+    return dim_map.of_rank_as(dims, own) if has_own_shape else dims
 
 
 def _perhaps_renamed_as(dims: Dims, model: Dims) -> Dims:
@@ -583,6 +592,9 @@ def _abandoned(own_dims: Dims, computed: Dims) -> Dims:
     first = own if named is Answer.YES else naming.join(computed[0].name, own)
     return computed if named is Answer.NO else computed.rename([first])
 
+
+# Operators that give ``out=`` a new shape before they look at its names (recorded).
+_RESHAPING: Final = frozenset({"reshapes", "resized"})
 
 # A contraction without named inputs keeps the names of `out` (recorded: mm).
 _CONTRACTING: Final = frozenset({"contracts", "reshapes", "unifies"})
