@@ -558,24 +558,24 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
     return replace(computed, dims=join_dims(unresized, computed.dims))
 
 
-def _unresized(row: Operator, own: Dims, computed: Dims, inputs: Answer) -> Dims:
+def _unresized(row: Operator, out_dims: Dims, computed: Dims, inputs: Answer) -> Dims:
     """The dims of an ``out=`` tensor that has the shape of the result, with the names it gets."""
-    named = own.named()
+    named = out_dims.named()
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
     if keeps and named is Answer.YES:
-        renamed = dim_map.renamed_as(computed, own)
-        annotated = any(isinstance(name, naming.Axis) for name in own.names)
+        renamed = dim_map.renamed_as(computed, out_dims)
+        annotated = any(isinstance(name, naming.Axis) for name in out_dims.names)
         if inputs is Answer.MAYBE and row.out != "keeps" and annotated:
             return join_dims(renamed, computed)  # an axis may name an unnamed dim
         return renamed
     dims = computed
     if keeps and named is Answer.MAYBE:
-        dims = _perhaps_renamed_as(dims, own)
+        dims = _perhaps_renamed_as(dims, out_dims)
     if named is Answer.YES and row.out == "unifies":
-        dims = broadcast(dims, own)
-    dims = dim_map.take_names(own, dims)
+        dims = broadcast(dims, out_dims)
+    dims = dim_map.take_names(out_dims, dims)
     has_own_shape = named is Answer.YES and row.out not in _RESHAPING
-    return dim_map.of_rank_as(dims, own) if has_own_shape else dims
+    return dim_map.of_rank_as(dims, out_dims) if has_own_shape else dims
 
 
 def _perhaps_renamed_as(dims: Dims, model: Dims) -> Dims:
