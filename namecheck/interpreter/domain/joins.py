@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from namecheck.core import tensors as values
 from namecheck.core.dataclasses import dataclass, field, replace
-from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain import device_values, equalities
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
@@ -419,8 +419,15 @@ class Joiner:
 
     def tensors(self, left_tensor: Held, right_tensor: Held) -> Held:
         """The join of both tensors, with the origins of both."""
+        left, right = left_tensor.tensor, right_tensor.tensor
+        if left != right and equalities.of(self.left) == equalities.of(self.right):
+            # A result has the axes as they are under the equations, an earlier tensor may not.
+            left, right = (
+                equalities.equated(left, self.left),
+                equalities.equated(right, self.right),
+            )
         return Held(
-            values.join(left_tensor.tensor, right_tensor.tensor),
+            values.join(left, right),
             {**right_tensor.origins, **left_tensor.origins},
             common_tags(left_tensor.tags, right_tensor.tags),
         )
