@@ -128,13 +128,16 @@ class Lint(Listener):
                 self._add(applied, reduced.place, finding)
 
     def _check_shrunk(self, applied: Applied) -> None:
-        """Report ``x - x.mean(1)``: the batch is aligned with the last dim."""
+        """Report ``x - x.mean(1)`` and ``x.amax(1) - x``: the batch meets the last dim."""
         if len(applied.operands) != 2 or applied.silent:
             return
-        whole, other = applied.operands
-        shrunk = other.tag(CODE)
-        if not isinstance(shrunk, Shrunk) or shrunk.source != whole.value.address:
-            return
+        first, second = applied.operands
+        for whole, other in ((first, second), (second, first)):
+            shrunk = other.tag(CODE)
+            if isinstance(shrunk, Shrunk) and shrunk.source == whole.value.address:
+                self._report_shrunk(applied, whole, shrunk)
+
+    def _report_shrunk(self, applied: Applied, whole: TensorOperand, shrunk: Shrunk) -> None:
         counted = ", ".join(map(str, shrunk.missing))
         reduced = f"dim{'s' * (len(shrunk.missing) > 1)} {counted}"
         tensor = f" of {whole.dims.show()}" if whole.dims.named() is Answer.YES else ""

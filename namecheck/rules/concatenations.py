@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import (
     OPEN,
     Dim,
@@ -19,6 +20,7 @@ from namecheck.core.dims import (
     of_rank,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, words
+from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
 from namecheck.rules.broadcasting import are_swapped, broadcast, has_words, unify
@@ -224,10 +226,10 @@ def _check_place(left: Dims, right: Dims, place: int) -> None:
     if left[place].size != right[place].size or left[place].size in (UNKNOWN, 1):
         return
     pairs = list(zip(left.prefix, right.prefix, strict=True))
-    mixed = [pair for pair in pairs if any(map(has_words, pair)) and 1 in (d.size for d in pair)]
+    mixed = [pair for pair in pairs if any(map(_is_many, pair)) and 1 in (d.size for d in pair)]
     if not mixed:
         return
-    position, many = pairs.index(mixed[0]), next(filter(has_words, mixed[0]))
+    position, many = pairs.index(mixed[0]), next(filter(_is_many, mixed[0]))
     raise Contradiction(
         "NC201",
         f"Tensors are concatenated along dimension {place}, but one has the size 1 at dimension "
@@ -235,6 +237,14 @@ def _check_place(left: Dims, right: Dims, place: int) -> None:
         names=words([many.name]),
         help=f"Concatenate along dimension {position}.",
     )
+
+
+def _is_many(dim: Dim) -> bool:
+    """Whether a dim is as long as the code has a word for, or is all of that but a few: ``n-1``."""
+    if not isinstance(dim.size, Expression):
+        return False
+    symbolic = tuple(term for term in dim.size.terms if term[0])
+    return has_words(replace(dim, size=Expression(symbolic)))
 
 
 @rule(memory="joins", overlaps="refused")
