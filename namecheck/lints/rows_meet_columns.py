@@ -137,10 +137,10 @@ class Lint(Listener):
             if isinstance(shrunk, Shrunk) and shrunk.source == whole.value.address:
                 self._report_shrunk(applied, whole, shrunk)
 
-    def _report_shrunk(self, applied: Applied, whole: TensorOperand, shrunk: Shrunk) -> None:
+    def _report_shrunk(self, applied: Applied, unreduced: TensorOperand, shrunk: Shrunk) -> None:
         counted = ", ".join(map(str, shrunk.missing))
         reduced = f"dim{'s' * (len(shrunk.missing) > 1)} {counted}"
-        tensor = f" of {whole.dims.show()}" if whole.dims.named() is Answer.YES else ""
+        tensor = f" of {unreduced.dims.show()}" if unreduced.dims.named() is Answer.YES else ""
         finding = applied.finding(
             CODE,
             f"The result of reducing {reduced}{tensor} is aligned with the last dims of the same "
