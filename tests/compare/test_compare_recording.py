@@ -325,6 +325,29 @@ def test_what_follows_from_a_contradiction_may_have_any_names(
     assert "NC101" in str([one.static for one in found.values()])
 
 
+def test_names_that_a_refused_call_is_refined_to_are_unknown(recorded: Recording) -> None:
+    program = NAMED + dedent("""
+    y = torch.zeros(()).rename('N', 'C')
+    z = y.refine_names('N', 'C')
+    w = z.t()
+    """)
+    found = joined(recorded, program)
+    assert [one for one in found.values() if one.verdict is Verdict.INCORRECT] == []
+    assert "NC106" in found["torch.zeros(()).rename('N', 'C')"].static
+
+
+def test_names_that_a_star_passes_on_one_path_may_not_fit(recorded: Recording) -> None:
+    program = NAMED + dedent("""
+    def rows(t):
+        if torch.get_num_threads() > 0:
+            return t
+        return t, t
+    one, other = rows(x)
+    y = x.refine_names(*one.names)
+    """)
+    assert joined(recorded, program)["x.refine_names(*one.names)"].verdict is Verdict.WEAKER
+
+
 def test_an_unfounded_value_beside_a_contradiction_is_incorrect(recorded: Recording) -> None:
     program = NAMED + dedent("""
     def f(t, u):

@@ -148,6 +148,8 @@ class Attributes:
         override: Value | None = store.get((opaque.key, name))
         if override is not None:
             return override
+        if opaque.key.failed:
+            return Opaque(Attribute(opaque.key, name))  # the program has ended, or goes on anyhow
         if narrowing.is_tensor(opaque, store):
             tensor = self.interpreter.torch.promote(opaque, store)
             return self._of_tensor(tensor, name, node, store, frame)

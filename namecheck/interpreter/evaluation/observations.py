@@ -231,6 +231,7 @@ class Recorder:
 
     def open(self, node: Node) -> None:
         """Record that a star passed unknown arguments to an operator."""
+        self.called_unknown(node)
         if self._keeps:
             self._applications.setdefault(node, Applications()).open = True
 
