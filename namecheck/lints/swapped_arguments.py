@@ -134,10 +134,18 @@ class Lint(Listener):
             self._doubts.excuse(call_node)
             return
         unlike = _are_unlike(function, [bound + at for at in exchanged])
-        if _is_meant(call_node, exchanged, function.name, entered.around, unlike=unlike):
+        values = [entered.args[bound + at] for at in exchanged]
+        of_tensors = all(isinstance(value, TensorValue) for value in values)
+        if _is_meant(
+            call_node,
+            exchanged,
+            function.name,
+            entered.around,
+            unlike=unlike,
+            of_tensors=of_tensors,
+        ):
             self._doubts.excuse(call_node)
             return
-        values = [entered.args[bound + at] for at in exchanged]
         if not entered.silent and any(isinstance(value, _TENSORS) for value in values):
             finding = _finding(entered.source, call_node, exchanged, parameter_words)
             self._doubts.add(call_node, finding)
@@ -153,7 +161,8 @@ class Lint(Listener):
         if row is None or applied.silent or len(applied.inputs) < len(call_node.args):
             return result  # the inputs of a layer begin with those of its constructor
         for signature in row.signatures:
-            self._compare(applied.source, call_node, [each.name for each in signature], "")
+            words = [each.name for each in signature]
+            self._compare(applied.source, call_node, words, "", of_tensors=True)
         return result
 
     def findings(self, source: Source) -> Iterable[Finding]:
@@ -163,14 +172,20 @@ class Lint(Listener):
         return self._doubts.findings()
 
     def _compare(
-        self, source: Source, call_node: ast.Call, parameter_words: Sequence[str], own_name: str
+        self,
+        source: Source,
+        call_node: ast.Call,
+        parameter_words: Sequence[str],
+        own_name: str,
+        *,
+        of_tensors: bool = False,
     ) -> None:
         """Compare the arguments of a call in a file with the parameters of its callee."""
         exchanged = _crossed(call_node, parameter_words)
         if exchanged is None:
             return
         around = _scopes(source.tree).get(call_node, source.tree)
-        if not _is_meant(call_node, exchanged, own_name, around):
+        if not _is_meant(call_node, exchanged, own_name, around, of_tensors=of_tensors):
             self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
 
 
@@ -283,10 +298,12 @@ def _is_meant(
     around: ast.AST,
     *,
     unlike: bool = False,
+    of_tensors: bool = False,
 ) -> bool:
     """Whether the code around a call says that its arguments are exchanged on purpose.
 
     Arguments of two types are `unlike`: passing them in the other order as well is no purpose.
+    One of two tensors may have been transposed, or the image whose two sides they are.
     """
     names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
     if "__init__" in names or _is_passed_twice(call_node, exchanged):
@@ -300,7 +317,8 @@ def _is_meant(
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
     calls, assignments = _written(around)
-    if any(_turns(each, names) for each in assignments):
+    turned = {name for each in assignments for name in names if _turns(each, name)}
+    if len(turned.intersection(words)) == 1 or (turned and not of_tensors):
         return True
     converse = not unlike and any(_is_converse(each, call_node, exchanged) for each in calls)
     return converse or any(
@@ -377,9 +395,9 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
 
 
-def _turns(assignment: ast.Assign, words: Sequence[str]) -> bool:
-    """Whether an assignment gives one of some variables a transposed tensor: ``y = x.mT``."""
-    if not any(_variable(target) in words for target in assignment.targets):
+def _turns(assignment: ast.Assign, word: str) -> bool:
+    """Whether an assignment gives a variable a transposed tensor: ``y = x.mT``."""
+    if not any(_variable(target) == word for target in assignment.targets):
         return False
     called = [each.attr for each in nodes(assignment.value) if isinstance(each, ast.Attribute)]
     return not _TURNING.isdisjoint(called)
