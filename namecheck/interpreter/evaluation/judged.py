@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
@@ -130,9 +131,9 @@ class Judged:
         """Note a use of an unknown value, which may be right where that of a tensor is refused."""
         self.passed.add(self.site(environment, node))
 
-    def hear_all(self, environment: int, node: ast.AST) -> None:
-        """Note that all stages of what happens at a node may be right."""
-        self.passed.add((environment, node, ()))
+    def hear_all(self, environment: int, node: ast.AST, which: Hashable) -> None:
+        """Note that what happens at a node may be right at this stage, whatever is around it."""
+        self.passed.add((environment, node, (which,)))
 
     def refuse(self, key: Key, environment: int, node: ast.AST, attempt: Attempt) -> None:
         """Note the operands of an application that a finding is about."""
@@ -194,4 +195,5 @@ class Judged:
 
 
 def _around(stages: Stages) -> Iterator[Stages]:
-    return (stages[:depth] for depth in range(len(stages) + 1))
+    """The stages that stand around the last one, one more each time, and the last one alone."""
+    return chain((stages[:depth] for depth in range(len(stages) + 1)), [stages[-1:]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Final
 
 from namecheck.core.dims import Dims
 from namecheck.core.names import Contradiction
@@ -19,6 +20,9 @@ from namecheck.interpreter.domain.values import TensorValue
 from namecheck.interpreter.evaluation import guards, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+# The place of a tensor that no call has passed.
+_HERE: Final = ""
 
 
 def refuse(
@@ -37,7 +41,7 @@ def refuse(
         return
     if frame.catches(error):
         interpreter.fail(error)  # the function itself has another case for such a tensor
-    caller, site = where
+    caller, site, argument = where
     content = joins.held(tensor_value, store)
     dims: Dims = content.tensor.dims
     count = len(dims.prefix)
@@ -47,7 +51,8 @@ def refuse(
     help = "Pass a tensor with the dims that the code takes."
     contradiction = Contradiction("NC207", message, error=error, names=words, help=help)
     here = interpreter.place(node, "read here")
-    with interpreter.file.switched(interpreter.context.source_of(caller.environment)):
+    source = interpreter.context.source_of(caller.environment)
+    with interpreter.file.switched(source), interpreter.findings.judged.stage(argument):
         origins = tuple(content.origins.values())[:1]
         places = origins if site is node else (here, *origins)
         there = store if frame is caller else _store_of(frame, caller) or store
@@ -60,8 +65,8 @@ def accept(interpreter: Interpreter, tensor_value: TensorValue, node: Node, fram
     """Note that the code at a node takes a tensor: on this path its rank is right."""
     where = _passed(tensor_value, node, frame)
     if where is not None:
-        caller, site = where
-        interpreter.findings.judged.hear_all(caller.environment.number, site)
+        caller, site, argument = where
+        interpreter.findings.judged.hear_all(caller.environment.number, site, argument)
 
 
 def check_guard(
@@ -103,32 +108,39 @@ def _subject(test: ast.expr) -> ast.Name | None:
 
 def _passed(
     tensor_value: TensorValue, node: Node, frame: Frame, error: str | None = None
-) -> tuple[Frame, Node] | None:
+) -> tuple[Frame, Node, str] | None:
     """Where a tensor was passed to the code that reads its rank: at a call, or here.
 
-    None where a branch on the way may be another one than that of the caller, or where a function
-    on the way catches the error.
+    Of a call it tells the argument, too: another one may have the right rank. None where a branch
+    on the way may be another one than that of the caller, or where a function on the way catches
+    the error.
     """
     if frame.undecided or frame.exits:
         return None
-    if not frame.is_called or not _is_argument(tensor_value, frame):
-        return frame, node
+    argument = _argument(tensor_value, frame) if frame.is_called else None
+    if argument is None:
+        return frame, node, _HERE
     caller, site = frame.caller, frame.site
     if caller is None or site is None:
         return None
     where = _passed(tensor_value, site, caller, error)
+    if where == (caller, site, _HERE):
+        where = caller, site, argument
     if error is not None and where is not None and where[0] is not caller:
         return None if caller.catches(error) else where
     return where
 
 
-def _is_argument(tensor_value: TensorValue, frame: Frame) -> bool:
-    """Whether a tensor is an argument of the call that entered a frame."""
+def _argument(tensor_value: TensorValue, frame: Frame) -> str | None:
+    """Which argument of the call that entered a frame a tensor is: its keyword, or its number."""
     call = frame.call
-    values = [] if call is None else [*call.args, *call.kwargs.values()]
-    return any(
-        isinstance(value, TensorValue) and value.address == tensor_value.address for value in values
-    )
+    if call is None:
+        return None
+    by_word = {str(number): value for number, value in enumerate(call.args)} | call.kwargs
+    for word, value in by_word.items():
+        if isinstance(value, TensorValue) and value.address == tensor_value.address:
+            return word
+    return None
 
 
 def _store_of(frame: Frame, caller: Frame) -> Store | None:
