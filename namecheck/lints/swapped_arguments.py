@@ -317,7 +317,7 @@ def _is_meant(
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
     calls, assignments = _written(around)
-    turned = {name for each in assignments for name in names if _turns(each, name)}
+    turned = _turned(assignments).intersection(names)
     if len(turned.intersection(words)) == 1 or (turned and not of_tensors):
         return True
     converse = not unlike and any(_is_converse(each, call_node, exchanged) for each in calls)
@@ -395,12 +395,18 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
 
 
-def _turns(assignment: ast.Assign, word: str) -> bool:
-    """Whether an assignment gives a variable a transposed tensor: ``y = x.mT``."""
-    if not any(_variable(target) == word for target in assignment.targets):
-        return False
-    called = [each.attr for each in nodes(assignment.value) if isinstance(each, ast.Attribute)]
-    return not _TURNING.isdisjoint(called)
+def _turned(assignments: Sequence[ast.Assign]) -> frozenset[str]:
+    """The variables that are given a transposed tensor: ``y = x.mT``."""
+    return frozenset(
+        _variable(target)
+        for each in assignments
+        if any(_is_turning(node) for node in nodes(each.value))
+        for target in each.targets
+    )
+
+
+def _is_turning(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in _TURNING
 
 
 def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[str]) -> bool:

@@ -550,12 +550,11 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
     if row.out == "reshapes" and computed.dims.rank == 0:
         return computed
     keeps_shape = dim_map.same_shape(out.dims, computed.dims)
-    if dim_map.has_label(out.dims) or keeps_shape is Answer.YES:
-        return replace(computed, dims=_unresized(row, out.dims, computed.dims, inputs))
-    if keeps_shape is Answer.NO:
+    may_be_resized = keeps_shape is not Answer.YES and not dim_map.has_label(out.dims)
+    if may_be_resized and keeps_shape is Answer.NO:
         return computed  # an annotation was of the former dims
-    unresized = _unresized(row, out.dims, computed.dims, inputs)
-    return replace(computed, dims=join_dims(unresized, computed.dims))
+    dims = _unresized(row, out.dims, computed.dims, inputs)
+    return replace(computed, dims=join_dims(dims, computed.dims) if may_be_resized else dims)
 
 
 def _unresized(row: Operator, out_dims: Dims, computed: Dims, inputs: Answer) -> Dims:

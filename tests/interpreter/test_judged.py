@@ -111,9 +111,17 @@ def test_what_is_right_whatever_is_around_it_speaks_for_its_own_stage() -> None:
         judged.hear(1, NODE)
     assert not doubtful(judged, 1)
     with judged.stage(0):
-        judged.hear_all(1, NODE, "image")
+        judged.hear_argument(1, NODE, "image")
     assert not doubtful(judged, 1)
     with judged.stage(1):
         assert not doubtful(judged, "kernel")
         assert doubtful(judged, "image")
     assert judged.stages == ()
+
+
+def test_what_has_passed_at_the_node_has_passed_in_each_stage() -> None:
+    judged = Findings().judged
+    judged.hear(1, NODE)
+    assert doubtful(judged, 1)
+    with judged.stage(0):
+        assert doubtful(judged, 1)

@@ -420,7 +420,8 @@ class Joiner:
     def tensors(self, left_tensor: Held, right_tensor: Held) -> Held:
         """The join of both tensors, with the origins of both."""
         left, right = left_tensor.tensor, right_tensor.tensor
-        if left != right and equalities.of(self.left) == equalities.of(self.right):
+        equations = None if left == right else equalities.of(self.left)
+        if equations is not None and equations == equalities.of(self.right):
             # A result has the axes as they are under the equations, an earlier tensor may not.
             left, right = (
                 equalities.equated(left, self.left),

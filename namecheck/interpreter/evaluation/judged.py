@@ -131,8 +131,8 @@ class Judged:
         """Note a use of an unknown value, which may be right where that of a tensor is refused."""
         self.passed.add(self.site(environment, node))
 
-    def hear_all(self, environment: int, node: ast.AST, which: Hashable) -> None:
-        """Note that what happens at a node may be right at this stage, whatever is around it."""
+    def hear_argument(self, environment: int, node: ast.AST, which: str) -> None:
+        """Note that an argument of a call may be right, whatever other stages are around it."""
         self.passed.add((environment, node, (which,)))
 
     def refuse(self, key: Key, environment: int, node: ast.AST, attempt: Attempt) -> None:

@@ -66,7 +66,7 @@ def accept(interpreter: Interpreter, tensor_value: TensorValue, node: Node, fram
     where = _passed(tensor_value, node, frame)
     if where is not None:
         caller, site, argument = where
-        interpreter.findings.judged.hear_all(caller.environment.number, site, argument)
+        interpreter.findings.judged.hear_argument(caller.environment.number, site, argument)
 
 
 def check_guard(
@@ -124,11 +124,9 @@ def _passed(
     if caller is None or site is None:
         return None
     where = _passed(tensor_value, site, caller, error)
-    if where == (caller, site, _HERE):
-        where = caller, site, argument
-    if error is not None and where is not None and where[0] is not caller:
-        return None if caller.catches(error) else where
-    return where
+    if where is not None and where[0] is caller:
+        return caller, site, argument
+    return None if error is not None and caller.catches(error) else where
 
 
 def _argument(tensor_value: TensorValue, frame: Frame) -> str | None:
