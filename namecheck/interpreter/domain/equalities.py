@@ -234,6 +234,19 @@ def equated(tensor: Tensor, store: Store) -> Tensor:
     return replace(tensor, dims=_equated(tensor.dims, equations), likely=likely)
 
 
+def under_both(
+    tensor: Tensor, other_tensor: Tensor, store: Store, other_store: Store
+) -> tuple[Tensor, Tensor]:
+    """Two tensors, each from its path, under the equations that both paths have.
+
+    A result has the axes as they are under the equations; an earlier tensor may not.
+    """
+    equations = None if tensor == other_tensor else of(store)
+    if equations is None or equations != of(other_store):
+        return tensor, other_tensor
+    return equated(tensor, store), equated(other_tensor, other_store)
+
+
 def _is_renamed(dims: Dims) -> bool:
     """Whether equations may change some dims: whether they have an axis or a symbol."""
     return bool(

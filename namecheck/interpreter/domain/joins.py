@@ -419,16 +419,11 @@ class Joiner:
 
     def tensors(self, left_tensor: Held, right_tensor: Held) -> Held:
         """The join of both tensors, with the origins of both."""
-        left, right = left_tensor.tensor, right_tensor.tensor
-        equations = None if left == right else equalities.of(self.left)
-        if equations is not None and equations == equalities.of(self.right):
-            # A result has the axes as they are under the equations, an earlier tensor may not.
-            left, right = (
-                equalities.equated(left, self.left),
-                equalities.equated(right, self.right),
-            )
+        tensors = equalities.under_both(
+            left_tensor.tensor, right_tensor.tensor, self.left, self.right
+        )
         return Held(
-            values.join(left, right),
+            values.join(*tensors),
             {**right_tensor.origins, **left_tensor.origins},
             common_tags(left_tensor.tags, right_tensor.tags),
         )
