@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from namecheck.runtime import (
         NameIndexError,
         NameMismatch,
+        NameNotImplementedError,
         NameTypeError,
         NameValueError,
         checked,
@@ -31,6 +32,7 @@ __all__ = [
     "Finding",
     "NameIndexError",
     "NameMismatch",
+    "NameNotImplementedError",
     "NameTypeError",
     "NameValueError",
     "Place",

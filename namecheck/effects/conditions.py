@@ -168,6 +168,10 @@ def _any(value: Any) -> bool | Unknown:
     return UNKNOWN if Answer.MAYBE in answers else False
 
 
+def _layout(value: Any) -> str | Unknown:
+    return value.layout if isinstance(value, Tensor) else UNKNOWN
+
+
 def _is_meta(value: Any) -> bool:
     return isinstance(value, Tensor) and value.device == META
 
@@ -192,6 +196,7 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "numel": _numel,
         "count": _count,
         "any": _any,
+        "layout": _layout,
         "is_complex": _is_complex,
         "is_meta": _is_meta,
         "is_tensor": _is_tensor,
@@ -202,7 +207,7 @@ MEASURES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 ``rank`` is the number of dims of a tensor, ``min_rank`` the least that it may be, ``last`` the
 index of the last dim, ``first`` the name of the first dim; ``numel`` the number of elements of a
 tensor, or of a tensor with this size or these sizes; ``is_complex`` whether a tensor, or a dtype,
-is complex; ``is_meta`` whether a tensor is certainly on the meta device, ``is_tensor`` whether an
-argument is a tensor; ``count`` the number of items in a list, of a single dim 1; ``any`` whether an
-item of a list is certainly not 0.
+is complex; ``layout`` the layout of a tensor, as torch names it; ``is_meta`` whether a tensor is
+certainly on the meta device, ``is_tensor`` whether an argument is a tensor; ``count`` the number of
+items in a list, of a single dim 1; ``any`` whether an item of a list is certainly not 0.
 """

@@ -52,14 +52,23 @@ _OF_TENSORS: Final = frozenset({"numel", "is_complex"})
 
 
 def reads_tensors(text: str) -> bool:
-    """Whether a clause depends on more of a tensor than its names: its elements, or its dtype."""
+    """Whether a clause depends on the elements of a tensor, or on its dtype."""
+    return not _OF_TENSORS.isdisjoint(_measures(text))
+
+
+def reads_layouts(text: str) -> bool:
+    """Whether a clause depends on the layout of a tensor."""
+    return "layout" in _measures(text)
+
+
+def _measures(text: str) -> set[str]:
     conditions_of_clauses = (clause.condition for clause in read(text).clauses)
-    return any(
-        word.name in _OF_TENSORS
+    return {
+        word.name
         for condition in conditions_of_clauses
         if condition is not None
         for word in condition.words
-    )
+    }
 
 
 def check(clauses: Sequence[Clause], key: str, arguments: Arguments) -> None:
@@ -82,7 +91,7 @@ def _check(clause: Clause, key: str, arguments: Arguments) -> None:
             return
     if text := refusals.TEXTS.get(kernel.name):
         if not kernel.arguments or refusals.has_named(operands) is Answer.YES:
-            raise text(key)
+            raise text(key, arguments)
     else:
         into = "out" in kernel.arguments and arguments.get("out") is not None
         name = refusals.variant(kernel.name, inplace=False, out=into)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from namecheck.core.layouts import SPARSE
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Many, Tensor
 
@@ -99,9 +100,31 @@ def no_meta() -> Contradiction:
     )
 
 
-# The errors that name no kernel, by the word in the row; each function takes the operator.
-TEXTS: Final[Mapping[str, Callable[[str], Contradiction]]] = {
-    "not_implemented": not_implemented,
-    "no_device": lambda _: no_device(),
-    "no_meta": lambda _: no_meta(),
+def only_strided() -> Contradiction:
+    """The error for names on a tensor of another layout (recorded: rename_, empty)."""
+    return Contradiction(
+        "NC120",
+        "NYI: named tensors only support strided layout",
+        help="torch 2.12 gives a sparse tensor no names: name what `to_dense` returns.",
+    )
+
+
+def no_view(tensor: Tensor) -> Contradiction:
+    """The error of a view of a sparse tensor (recorded: rename, refine_names, align_to)."""
+    if tensor.layout == SPARSE:
+        error, message = "NotImplementedError", "Cannot access storage of SparseTensorImpl"
+    else:
+        kind = str(tensor.layout).removeprefix("sparse_").upper()
+        error, message = "RuntimeError", f"Sparse {kind} tensors do not have strides"
+    return Contradiction("NC120", message, error=error, help=only_strided().help)
+
+
+# The errors that name no kernel, by the word in the row; each function takes the operator and the
+# arguments of the call.
+TEXTS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Contradiction]]] = {
+    "not_implemented": lambda operator, _: not_implemented(operator),
+    "no_device": lambda *_: no_device(),
+    "no_meta": lambda *_: no_meta(),
+    "only_strided": lambda *_: only_strided(),
+    "no_view": lambda _, arguments: no_view(arguments["input"]),
 }

@@ -217,6 +217,7 @@ CALLS: Final[Mapping[str, tuple[Any, ...]]] = {
     "sparse.sum": (Slot((2, 2), layout="sparse_coo"), 0),
     "sparse.mm": (Slot((2, 2), layout="sparse_coo"), of(2, 2)),
     "sparse.addmm": (of(2, 2), Slot((2, 2), layout="sparse_coo"), of(2, 2)),
+    "sparse.sampled_addmm": (Slot((2, 2), layout="sparse_csr"), of(2, 2), of(2, 2)),
     "sparse_coo_tensor": (places(2, 2), of(2), (2, 2)),
     "sparse_csr_tensor": ([0, 1, 2], [0, 1], of(2), (2, 2)),
     "sparse_csc_tensor": ([0, 1, 2], [0, 1], of(2), (2, 2)),

@@ -38,6 +38,7 @@ from namecheck.runtime.core.errors import (
     Contradicted,
     NameIndexError,
     NameMismatch,
+    NameNotImplementedError,
     NameTypeError,
     NameValueError,
 )
@@ -231,7 +232,13 @@ def _traced_type(error_type: type[Contradicted]) -> type[Contradicted]:
 
 _TRACED: Final[dict[type[Contradicted], type[Contradicted]]] = {
     kind: _traced_type(kind)
-    for kind in (NameMismatch, NameTypeError, NameIndexError, NameValueError)
+    for kind in (
+        NameMismatch,
+        NameNotImplementedError,
+        NameTypeError,
+        NameIndexError,
+        NameValueError,
+    )
 }
 
 

@@ -36,10 +36,15 @@ class NameValueError(Contradicted, ValueError):
     """A value for which native torch raises a ValueError."""
 
 
+class NameNotImplementedError(NameMismatch, NotImplementedError):
+    """A call that native torch does not implement."""
+
+
 _TYPES: Final[dict[str | None, type[Contradicted]]] = {
     "TypeError": NameTypeError,
     "IndexError": NameIndexError,
     "ValueError": NameValueError,
+    "NotImplementedError": NameNotImplementedError,
 }
 
 

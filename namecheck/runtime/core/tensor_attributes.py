@@ -22,7 +22,7 @@ def abstract_value(value: Any) -> Any:
         return replace(
             described,
             device=str(value.device),
-            layout=layout_of(value),
+            layout=tensor_names.layout_of(value),
             memory=memory_order_of(value),
         )
     if isinstance(value, (tuple, list)):
@@ -37,11 +37,6 @@ def memory_order_of(tensor: torch.Tensor) -> Memory:
     if all(type(size) is int for size in tensor.shape):
         return memory_order.order_of(tensor.stride(), tensor.shape)
     return UNKNOWN
-
-
-def layout_of(tensor: torch.Tensor) -> str:
-    """The layout of a real tensor, as torch names it: ``strided``."""
-    return str(tensor.layout).removeprefix("torch.")
 
 
 def key_of(value: Any) -> Hashable:

@@ -214,11 +214,19 @@ def _size(value: Any) -> Any:
     return value if type(value) is int else UNKNOWN
 
 
-def abstract(value: Any, *, sized: bool = True, assume_unnamed: bool = True) -> Any:
-    """The abstract value of an argument, as `infer` takes it."""
+def layout_of(tensor: torch.Tensor) -> str:
+    """The layout of a real tensor, as torch names it: ``strided``."""
+    return str(tensor.layout).removeprefix("torch.")
+
+
+def abstract(
+    value: Any, *, sized: bool = True, assume_unnamed: bool = True, laid_out: bool = False
+) -> Any:
+    """The abstract value of an argument, as `infer` takes it; `laid_out` with its layout."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
-        return Tensor(dims_of(value, sized=sized, assume_unnamed=assume_unnamed), dtype)
+        dims = dims_of(value, sized=sized, assume_unnamed=assume_unnamed)
+        return Tensor(dims, dtype, layout=layout_of(value) if laid_out else UNKNOWN)
     if isinstance(value, str):  # a member of an enumeration, too, is a plain name
         return str.__str__(value)
     if value is None or isinstance(value, (bool, int, float, complex)) or value is ...:
@@ -226,7 +234,10 @@ def abstract(value: Any, *, sized: bool = True, assume_unnamed: bool = True) -> 
     if isinstance(value, torch.Size):
         return tuple(map(_size, value))
     if isinstance(value, (list, tuple)):
-        parts = [abstract(part, sized=sized, assume_unnamed=assume_unnamed) for part in value]
+        parts = [
+            abstract(part, sized=sized, assume_unnamed=assume_unnamed, laid_out=laid_out)
+            for part in value
+        ]
         return parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, slice):
         return slice(abstract(value.start), abstract(value.stop), abstract(value.step))

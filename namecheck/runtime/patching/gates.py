@@ -38,13 +38,13 @@ def in_front(
     swift: Callable[..., Any] | None = None,
     takes_names: bool = False,
 ) -> Callable[..., Any]:
-    """The gate of a wrapper; the wrapper itself where no gate was built.
+    """The gate of a wrapper; the wrapper itself where no gate was built, or where layouts count.
 
     `shape` and `swift` are those of an exact wrapper; `swift` of a namer makes an alias by an
     Ellipsis. `takes_names` marks a factory.
     """
     gate_type = loading.present()
-    if gate_type is None:
+    if gate_type is None or site.reads_layouts:
         return wrapper
     parameters = () if shape is None else (*shape.names, *shape.keywords)
     if len(parameters) > _MOST:

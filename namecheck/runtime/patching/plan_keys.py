@@ -17,7 +17,7 @@ def of(value: Any) -> Hashable:
     """The part of an argument that a plan depends on; TypeError if there is no such key."""
     if isinstance(value, torch.Tensor):
         names = tensor_names.names_of(value)
-        return value.dim() if names is None else names, value.dtype
+        return rank_of(value) if names is None else names, value.dtype
     if isinstance(value, (list, tuple)):
         if len(value) > LONGEST_LIST:
             raise TypeError("data")
@@ -29,6 +29,12 @@ def of(value: Any) -> Hashable:
     if isinstance(value, (bool, int, str)) or value is None or value is ...:
         return type(value), value
     return cast(Hashable, type(value))
+
+
+def rank_of(tensor: torch.Tensor) -> Hashable:
+    """The part of an unnamed tensor that a plan depends on: the rank, and a sparse layout."""
+    rank = tensor.dim()
+    return rank if tensor.layout is torch.strided else (rank, tensor.layout)
 
 
 def sizes_of(values: Sequence[Any]) -> Hashable:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType
 from typing import Any, Final
 
@@ -174,7 +175,7 @@ class Site:
         if overriding_classes.any_overriding((*args, *kwargs.values())):
             return self._overridden(args, kwargs)
         names = tensor_names.names_of(args[0])
-        before = args[0].dim() if names is None else names
+        before = plan_keys.rank_of(args[0]) if names is None else names
         key = (before, *_without_lists((args[1:], tuple(kwargs.items()))))
         entry = _entry(self.general_memo, (key,))
         if entry is not None and tensor_names.has_rank_of_names(args[0]):
@@ -312,6 +313,11 @@ class Site:
         """Whether torch 2.12 refuses the call for tensors of some sizes or dtypes alone."""
         return self.semantics is Semantics.NATIVE and native.reads_tensors(self.target.row.native)
 
+    @property
+    def reads_layouts(self) -> bool:
+        """Whether torch 2.12 refuses the call for tensors of some layouts alone."""
+        return self.semantics is Semantics.NATIVE and native.reads_layouts(self.target.row.native)
+
     def _numbers(self, values: Sequence[Any]) -> tuple[float, ...]:
         """The numbers for which alone torch 2.12 may refuse the call; no memo has them."""
         native_text = self.target.row.native if self.semantics is Semantics.NATIVE else ""
@@ -341,16 +347,16 @@ class Site:
         if self.target.form == "c":
             constructed = constructor_arguments.constructor_arguments(self.target.row, args[0])
             args, kwargs = args[1:], {**constructed, **kwargs}
-        values = [
-            tensor_names.abstract(arg, sized=sized, assume_unnamed=self.assume_unnamed)
-            for arg in args
-        ]
+        abstract = partial(
+            tensor_names.abstract,
+            sized=sized,
+            assume_unnamed=self.assume_unnamed,
+            laid_out=self.reads_layouts,
+        )
+        values = [abstract(arg) for arg in args]
         if self.target.reflected:
             values.reverse()
-        return values, {
-            key: tensor_names.abstract(value, sized=sized, assume_unnamed=self.assume_unnamed)
-            for key, value in self._public(kwargs).items()
-        }
+        return values, {key: abstract(value) for key, value in self._public(kwargs).items()}
 
     def _public(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """The keywords without the private ones that torch's functions pass to each other.

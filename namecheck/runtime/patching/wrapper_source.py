@@ -24,7 +24,8 @@ class Shape:
     "value" (the answer depends on it) or "number" (it does not). `keywords` are the names of
     keyword-only parameters. `bound` is True for a method, `strict` for a special method, which
     takes exactly its positional parameters, `reflected` if its receiver is the right operand.
-    `names_result` is False for a query, whose result is no tensor.
+    `names_result` is False for a query, whose result is no tensor. `by_layout` is True where the
+    answer depends on the layout of a tensor, which has no names if it is not strided.
     """
 
     positional: tuple[tuple[str, str], ...]
@@ -33,6 +34,7 @@ class Shape:
     strict: bool
     reflected: bool = False
     names_result: bool = True
+    by_layout: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -77,8 +79,8 @@ def _position(positional: Sequence[tuple[str, str]], name: str) -> int:
 def write(shape: Shape) -> str:
     """The source of the wrapper.
 
-    Its globals are M (MISSING), Tensor, original, swift (the same for tensors, with a faster call),
-    learn, call, refused, gathered, and a memo for each number of arguments.
+    Its globals are M (MISSING), Tensor, strided, original, swift (the same for tensors, with a
+    faster call), learn, call, refused, gathered, and a memo for each number of arguments.
     """
     head, *rest = shape.names
     parameters = [head, *(["/"] if shape.bound else []), *rest, *shape.rare]
@@ -137,8 +139,8 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
             "if n0 is None:",
             f"    if m0 is None: return {swiftly}",
             "    if m0 is M: return original(self, other)",
-            "    n0 = self.ndim",
-            "elif m0 is None: m0 = other.ndim",
+            f"    n0 = {_rank_of('self', shape)}",
+            f"elif m0 is None: m0 = {_rank_of('other', shape)}",
         ]
     else:
         plain = ["n0 is None", *(f"(m{i} is None or m{i} is M)" for i in range(len(tensors)))]
@@ -159,8 +161,10 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
             f"    if is_stale: return call(({passed},), {{}})",
         ]
     if tensors and not shape.strict:
-        lines.append(f"if n0 is None: n0 = {head}.ndim")
-        lines += [f"if m{i} is None: m{i} = {name}.ndim" for i, name in enumerate(tensors)]
+        lines.append(f"if n0 is None: n0 = {_rank_of(head, shape)}")
+        lines += [
+            f"if m{i} is None: m{i} = {_rank_of(name, shape)}" for i, name in enumerate(tensors)
+        ]
     # Nested look-ups are faster than one look-up of a tuple, which hashes all of its parts.
     key = [*values, "n0", *(f"m{i}" for i in range(len(tensors)))]
     subscripts = "".join(f"[{part}]" for part in key)
@@ -186,6 +190,14 @@ def _names_of(parameter: str) -> str:
     return (
         f"{parameter}._names if type({parameter}) is Tensor else getattr({parameter}, '_names', M)"
     )
+
+
+def _rank_of(parameter: str, shape: Shape) -> str:
+    """What an unnamed tensor adds to the key; `plan_keys.rank_of` where layouts count."""
+    rank = f"{parameter}.ndim"
+    if not shape.by_layout:
+        return rank
+    return f"{rank} if {parameter}.layout is strided else ({rank}, {parameter}.layout)"
 
 
 def _run(shape: Shape, passed_names: Sequence[str]) -> str:

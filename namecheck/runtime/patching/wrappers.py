@@ -12,6 +12,7 @@ import functools
 import inspect
 import keyword
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from inspect import CO_VARARGS
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final
@@ -20,7 +21,7 @@ import torch
 
 from namecheck.effects.words import Parameter, Signature
 from namecheck.runtime.core import tensor_names
-from namecheck.runtime.patching import gates, targets, wrapper_source
+from namecheck.runtime.patching import gates, plan_keys, targets, wrapper_source
 from namecheck.runtime.patching.gates import REFUSALS, Style
 from namecheck.runtime.patching.sites import NAMING, Site
 from namecheck.runtime.patching.targets import Target
@@ -40,6 +41,7 @@ def make(site: Site) -> Callable[..., Any]:
         return _standing(
             gates.in_front(site, wrapper, Style.GENERAL, takes_names=takes_names), site
         )
+    shape = replace(shape, by_layout=site.reads_layouts)
     wrapper, swift = _resembling(_exact(site, shape), site), _swift(site)
     return _standing(gates.in_front(site, wrapper, Style.EXACT, shape=shape, swift=swift), site)
 
@@ -57,13 +59,14 @@ def make_namer(site: Site) -> Callable[..., Any]:
     """The wrapper of a method of the naming API, which names unnamed tensors too."""
     call, learn, memo = site.call, site.learn_general, site.general_memo
     run = site.remembered
+    rank_of: Any = plan_keys.rank_of if site.reads_layouts else torch.Tensor.dim
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not args or not isinstance(args[0], torch.Tensor):
             return call(args, kwargs)
         tensor = args[0]
         names = tensor._names  # type: ignore[attr-defined]
-        key = tensor.ndim if names is None else names
+        key = rank_of(tensor) if names is None else names
         try:
             changed, result_names = memo[key, args[1:], tuple(kwargs.items())]
             is_stale = names is not None and tensor.ndim != len(names)
@@ -214,6 +217,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
         "__builtins__": vars(builtins),
         "M": MISSING,
         "Tensor": torch.Tensor,
+        "strided": torch.strided,
         "original": site.original,
         "swift": _swift(site),
         **{f"memo{count}": memo for count, memo in enumerate(site.exact_memos)},
