@@ -25,7 +25,7 @@ from namecheck.interpreter.evaluation.findings import NOT_JUDGED
 from namecheck.interpreter.workspace import analysis
 
 PACKAGES: Final = Path(sysconfig.get_path("purelib"))
-ONE_IN: Final = 1 if os.environ.get("NAMECHECK_ALL_FILES") else 160
+ONE_IN: Final = 1 if os.environ.get("NAMECHECK_ALL_FILES") else 240
 PARTS: Final = 12
 LONGEST_FILE: Final = 90
 
