@@ -105,19 +105,26 @@ def only_strided() -> Contradiction:
     return Contradiction(
         "NC120",
         "NYI: named tensors only support strided layout",
-        help="torch 2.12 gives a sparse tensor no names: name what `to_dense` returns.",
+        help="torch 2.12 gives names to dense tensors alone: name what `to_dense` returns.",
     )
 
 
 def no_view(tensor: Tensor) -> Contradiction:
-    """The error of a view of a sparse tensor (recorded: rename, refine_names, align_to)."""
-    if tensor.layout == SPARSE:
-        error, message = "NotImplementedError", "Cannot access storage of SparseTensorImpl"
+    """The error of a view of a tensor that has none (recorded: rename, refine_names, align_to)."""
+    layout = str(tensor.layout)
+    if layout in _WITHOUT_STORAGE:
+        error, message = "NotImplementedError", _WITHOUT_STORAGE[layout]
     else:
-        kind = str(tensor.layout).removeprefix("sparse_").upper()
+        kind = layout.removeprefix("sparse_").upper()
         error, message = "RuntimeError", f"Sparse {kind} tensors do not have strides"
     return Contradiction("NC120", message, error=error, help=only_strided().help)
 
+
+_WITHOUT_STORAGE: Final[Mapping[str, str]] = {
+    SPARSE: "Cannot access storage of SparseTensorImpl",
+    "_mkldnn": "Cannot access storage of OpaqueTensorImpl",
+    "jagged": "aten.alias.default",
+}
 
 # The errors that name no kernel, by the word in the row; each function takes the operator and the
 # arguments of the call.

@@ -82,6 +82,25 @@ def test_a_sparse_coordinate_tensor_had_no_storage(call: Callable[[Any], Any]) -
     assert isinstance(raised.value, namecheck.NameMismatch)
 
 
+@pytest.mark.parametrize(
+    ("tensor", "text"),
+    [
+        (torch.ones(2, 3).to_mkldnn(), "storage of OpaqueTensorImpl"),
+        (
+            torch.nested.nested_tensor([torch.ones(2, 3)], layout=torch.jagged),
+            "aten.alias.default",
+        ),
+    ],
+    ids=["mkldnn", "jagged"],
+)
+def test_other_layouts_took_no_names(tensor: Any, text: str) -> None:
+    labels = "ABC"[: tensor.dim()]
+    with pytest.raises(namecheck.NameMismatch, match="only support strided layout"):
+        tensor.rename_(*labels)
+    with pytest.raises(namecheck.NameNotImplementedError, match=text):
+        tensor.refine_names(*labels)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     "call",
