@@ -37,7 +37,12 @@ def symbolic(value: Value) -> Known | None:
         return value.value if type(value.value) is int else None
     if not isinstance(value, Opaque) or value.kind not in (None, "int"):
         return None
-    return _of_key(value.key, 0)
+    return of_key(value.key)
+
+
+def of_key(key: Key) -> Known | None:
+    """An unknown value that is used as a size, by its key."""
+    return _of_key(key, 0)
 
 
 def _of_key(part: object, depth: int) -> Known | None:
