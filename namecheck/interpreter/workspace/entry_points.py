@@ -240,6 +240,20 @@ class EntryPoints:
             )
             self._construct(instance, maker, arguments, store, frame)
         self._fill(instance, store, frame)
+        self._finish(instance, store, frame)
+
+    def _finish(self, instance: Instance, store: Store, frame: Frame) -> None:
+        """Run the ``__post_init__`` of an instance whose ``__init__`` is generated."""
+        if isinstance(class_lookup.attribute(instance.cls, "__init__", store), FunctionValue):
+            return
+        after = class_lookup.attribute(instance.cls, "__post_init__", store)
+        if isinstance(after, FunctionValue) and after.node not in self._making:
+            self._making.add(after.node)
+            arguments = self._arguments(
+                after, None, store, frame, defaults=False, instance=instance
+            )
+            self._construct(instance, after, arguments, store, frame)
+            self._making.discard(after.node)
 
     def _construct(
         self,
@@ -249,7 +263,7 @@ class EntryPoints:
         store: Store,
         frame: Frame,
     ) -> None:
-        """Run ``__init__`` on an instance, which replaces the first argument."""
+        """Run ``__init__``, or ``__post_init__``, on an instance, the first argument."""
         arguments.args = arguments.args[1:]
         layer = store.fork()
         call = Call(arguments, maker.node, layer, frame)
@@ -275,6 +289,7 @@ class EntryPoints:
             self._construct(instance, maker, arguments, store, frame)
             self._making.discard(maker.node)
         self._forget_defaults(instance, store)
+        self._finish(instance, store, frame)
         self._forget_writes(instance, store)
         self._leave_open(instance, store)
         return instance
