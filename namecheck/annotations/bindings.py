@@ -292,7 +292,8 @@ def _bind_name(
             if dimension.fixed is not None
             else _bind_computed(bindings, dimension, dim, site)
         )
-    if name is None and site.returned and dim.purposeful and _is_stretched(bindings, dimension):
+    is_single = name is None and dim.size == 1 and dim.purposeful
+    if is_single and site.returned and _is_stretched(bindings, dimension):
         raise wording.lost(bindings.function, site, axis)
     if dimension.broadcast and dim.size in (1, UNKNOWN):
         return bindings

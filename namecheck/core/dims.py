@@ -27,8 +27,8 @@ Size: TypeAlias = int | Expression | Unknown
 class Dim:
     """One dimension: its name, its size, and whether a size of 1 was made on purpose.
 
-    Purposeful are ``x[:, None]``, ``unsqueeze``, ``keepdim=True`` and ``view(1, …)``
-    (docs/semantics.md, "Two kinds of name").
+    Purposeful are ``x[:, None]``, ``unsqueeze``, ``keepdim=True`` and ``view(1, …)``, also after
+    they were expanded (docs/semantics.md, "Two kinds of name").
     """
 
     name: Name = UNKNOWN

@@ -180,11 +180,14 @@ def _stretched(dims: Dims, targets: tuple[Dim, ...]) -> Dims:
 
 
 def _at_size_of(goal: Dim, dim: Dim) -> Dim:
-    """A dim expanded to the size of another, unless it has that size already."""
+    """A dim expanded to the size of another, unless it has that size already.
+
+    A size of 1 that was made on purpose was made to be expanded.
+    """
     name = _stretched_name(dim, goal)
     if goal.size in (-1, dim.size) or dim.size not in (1, UNKNOWN):
         return replace(dim, name=name)
-    return Dim(name, goal.size)
+    return Dim(name, goal.size, dim.purposeful)
 
 
 def _stretched_name(dim: Dim, goal: Dim) -> Name:
