@@ -172,10 +172,13 @@ def is_inline(name: str) -> bool:
 
 
 def may_be_square(axis_names: Collection[str]) -> bool:
-    """Whether dims of one tensor may be the sides of a square, as no variable has their sizes.
+    """Whether dims of one tensor may be the sides of a square.
 
-    The first dim of many is none of the sides: a batch of images is not as long as they are wide.
+    So may those whose sizes no variable has, and `i` and `j`, the two sides of all pairs. The first
+    dim of many is none of the sides: a batch of images is not as long as they are wide.
     """
+    if all(is_observed(name) and bare(name) in OF_PAIRS for name in axis_names):
+        return True
     if not all(map(is_inline, axis_names)):
         return False
     firsts = [name for name in axis_names if f"{_BRACKET}0{_OBSERVED}{_MANY}" in name]
@@ -216,6 +219,8 @@ _DOT: Final = "ˑ"
 _BRACKET: Final = "ː"
 _SCOPE: Final = "·"
 _SCOPES: Final = f"{_SCOPE}([0-9]+)"
+# Letters for the two sides of all pairs of one sequence.
+OF_PAIRS: Final = frozenset("ijk")
 _BATCH: Final = frozenset({"b", "bs", "bsz", "batch", "batch_size", "batchsize"})
 _SEVERAL: Final = "several"
 

@@ -378,7 +378,7 @@ def _stands_in(dim: Dim, dims: Dims) -> bool:
 
 
 # Letters for the two sides of pairs, which are often of one size.
-_PAIRS: Final = (frozenset("ijk"), frozenset("xy"), frozenset("hw"))
+_PAIRS: Final = (naming.OF_PAIRS, frozenset("xy"), frozenset("hw"))
 
 
 def are_turned(a: Dim, b: Dim, of_a: Dims, of_b: Dims) -> bool:
