@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from namecheck.core import names as naming
 from namecheck.core.names import Contradiction
+from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Tensor
 from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
@@ -24,6 +27,8 @@ _CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle")
 _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
 # Contradictions about the place of a name in a broadcast.
 _OF_PLACES: Final = ("NC101", "NC102")
+# Contradictions about sizes that are sums.
+_OF_SIZES: Final = ("NC201", "NC202")
 # Contradictions about the number of dims.
 _OF_RANKS: Final = ("NC203", "NC206", "NC207")
 
@@ -70,6 +75,49 @@ def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:
             if any(getattr(each, "attr", "") in _EXCHANGING for each in called):
                 return True
     return False
+
+
+def may_be_nothing(
+    interpreter: Interpreter, contradiction: Contradiction, lowered_operands: Sequence[Any]
+) -> bool:
+    """Whether a size has a summand that may be 0, as the file itself says: ``controls > 0``."""
+    if contradiction.code not in _OF_SIZES:
+        return False
+    words = set(_summands(lowered_operands))
+    return bool(words) and not words.isdisjoint(_compared_with_zero(interpreter.source.tree))
+
+
+def _summands(lowered_operands: Sequence[Any]) -> Iterator[str]:
+    """The words of the numbers that are added in a size."""
+    for operand in lowered_operands:
+        sizes = operand.dims.sizes if isinstance(operand, Tensor) else [operand]
+        for size in sizes:
+            terms = size.terms if isinstance(size, Expression) else ()
+            for monomial, _ in terms if len(terms) > 1 else ():
+                for atom in monomial:
+                    if isinstance(atom, str) and naming.is_number(atom):
+                        yield naming.bare(atom).rpartition(".")[2]
+
+
+def _compared_with_zero(tree: ast.AST) -> Iterator[str]:
+    """The words that tests compare with 0, but for those that end the program otherwise."""
+    for node in nodes(tree):
+        if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _raises(node)):
+            for part in nodes(node.test):
+                if isinstance(part, ast.Compare) and _is_zero(part.comparators[-1]):
+                    yield _last_word(part.left)
+
+
+def _raises(branch: ast.If) -> bool:
+    return any(isinstance(statement, ast.Raise) for statement in branch.body)
+
+
+def _is_zero(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Constant) and expression.value == 0
+
+
+def _last_word(expression: ast.expr) -> str:
+    return str(getattr(expression, "attr", None) or getattr(expression, "id", ""))
 
 
 def is_of_another_case(

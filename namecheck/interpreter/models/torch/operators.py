@@ -333,10 +333,12 @@ class TorchOperators:
         from namecheck.interpreter.models import observed_purposes
 
         inputs, every = lowered_inputs.every, operator_call.every
-        return not observed_purposes.is_on_purpose(
-            contradiction, operator_call.node, inputs, every, frame
-        ) and not observed_purposes.is_of_another_case(
-            self.interpreter, contradiction, inputs, every, store, frame
+        return not (
+            observed_purposes.is_on_purpose(contradiction, operator_call.node, inputs, every, frame)
+            or observed_purposes.may_be_nothing(self.interpreter, contradiction, inputs)
+            or observed_purposes.is_of_another_case(
+                self.interpreter, contradiction, inputs, every, store, frame
+            )
         )
 
     def _learn_ranks(
