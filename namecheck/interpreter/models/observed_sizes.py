@@ -196,7 +196,8 @@ def learn_features(
             size = lowered[position] if by_position else lowered_keywords.get(word, UNKNOWN)
             if not isinstance(dim.size, Expression):
                 return
-            if not isinstance(size, Expression) and size != 1:
+            is_one = type(size) is int and size == 1  # not some number, which equals it
+            if not isinstance(size, Expression) and not is_one:
                 return
             if not any(naming.bare(word) == "_" for word in symbols(dim.size)):
                 equalities.equate(dim.size, size, store)
