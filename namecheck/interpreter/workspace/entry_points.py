@@ -44,6 +44,10 @@ _SUBCLASSES: Final = 3
 _NEGATIVE_SIZE: Final = "NC209"
 
 
+# Decorators of numba and jax; those of torch have other names.
+_COMPILERS: Final = frozenset({"guvectorize", "jit", "njit", "vectorize"})
+
+
 class EntryPoints:
     """Calls the functions of a file on arguments that are made from their annotations."""
 
@@ -391,7 +395,7 @@ class EntryPoints:
         frame: Frame,
     ) -> Value:
         """A value for a parameter, of the type in its annotation."""
-        if parameter.annotation is None:
+        if parameter.annotation is None or _is_for_arrays(function):
             unknown = Opaque(Parameter(self.interpreter.new_address(), parameter.arg))
             if self.interpreter.context.evidence is Evidence.OBSERVED:
                 self._note_number(function, parameter, unknown, store)
@@ -429,6 +433,15 @@ def _items(unknown_items: Iterable[Value], tuple_key: Key) -> Iterator[Value]:
             yield Opaque(Item(tuple_key, index), value.kind)
         else:
             yield value
+
+
+def _is_for_arrays(function: FunctionValue) -> bool:
+    """Whether a function is compiled for arrays, which its annotations may call tensors."""
+    for decorator in getattr(function.node, "decorator_list", ()):
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if getattr(called, "attr", getattr(called, "id", "")) in _COMPILERS:
+            return True
+    return False
 
 
 def _has_items(word: str, definition: ast.AST) -> bool:
