@@ -122,7 +122,10 @@ def renames_in_place(source: Source) -> bool:
 
 
 def has_arrays(source: Source) -> bool:
-    """Whether a file imports a library whose arrays, images or frames have a shape."""
+    """Whether a file imports a library whose arrays, images or frames have a shape.
+
+    So does one that has arrays from elsewhere, which it takes backwards, ``x[:, ::-1]``, or casts.
+    """
     for statement in scopes.statements(source.tree):
         if isinstance(statement, ast.Import):
             modules = [alias.name for alias in statement.names]
@@ -132,7 +135,17 @@ def has_arrays(source: Source) -> bool:
             continue
         if any(module.partition(".")[0] in _OF_ARRAYS for module in modules):
             return True
-    return False
+    return any(map(_is_of_arrays, nodes(source.tree)))
+
+
+def _is_of_arrays(node: ast.AST) -> bool:
+    """Whether only an array has a method, or can be sliced so: a list has no second dim."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "astype"
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return False
+    steps = [each.step for each in node.slice.elts if isinstance(each, ast.Slice)]
+    return any(isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) for step in steps)
 
 
 def relevant_definitions(tree: ast.Module, vocabulary: frozenset[str]) -> frozenset[ast.AST]:
