@@ -70,9 +70,8 @@ _STEPS_ELSEWHERE: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
 _SUPER: Final = External("builtins.super")
 _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
-_ASKING: Final = frozenset(
-    {"get", "getenv", "endswith", "lower", "upper", "strip", "dim", "ndimension", "size", "numel"}
-)
+_OF_TEXTS: Final = frozenset({"endswith", "lower", "startswith", "strip", "upper"})
+_ASKING: Final = _OF_TEXTS | {"get", "getenv", "dim", "ndimension", "size", "numel"}
 
 
 def _stays_whole(callee: Value, value: Value) -> bool:
@@ -271,7 +270,7 @@ class Calls:
         """Call unknown code: its result is unknown, and havoc is applied to its arguments.
 
         A query such as ``is_available()`` changes nothing, and has equal results for equal
-        arguments in the same round of a loop.
+        arguments in the same round of a loop; a text, which nothing changes, in all of them.
         """
         values = (*call.args, *call.kwargs.values())
         recorder = self.interpreter.context.recorder
@@ -282,7 +281,7 @@ class Calls:
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
             args = tuple(identities.of(value, call.store) for value in values)
             identity = identities.of(callee, call.store)
-            number = self.interpreter.progress.round
+            number = 0 if name in _OF_TEXTS else self.interpreter.progress.round
             return Opaque(Asked(number, identity, args, tuple(call.kwargs)), kind)
         self.interpreter.havoc_arguments(call, name, stranger=is_stranger(callee, name))
         return self.interpreter.made_of((callee, *values), "result", kind)
