@@ -23,8 +23,8 @@ from namecheck.core.dims import Dim, Dims, Size, named_by, with_occurrences
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import size_symbols
 from namecheck.interpreter.domain.cells import EQUAL_SIZES
+from namecheck.interpreter.domain.provenance import Attribute, Item, Operation, Parameter, SizeOf
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 
@@ -198,7 +198,14 @@ def _identity(fact: Hashable) -> object:
 
 def _size(identity: object) -> Known | None:
     if isinstance(identity, Key):
-        return size_symbols.of_key(identity)
+        provenance = identity.provenance
+        if isinstance(provenance, SizeOf):
+            return provenance.size
+        if isinstance(provenance, (Attribute, Item, Operation, Parameter)):
+            from namecheck.interpreter.domain import size_symbols  # not where dims are declared
+
+            return size_symbols.of_key(identity)
+        return None
     return size_of(identity) if isinstance(identity, Const) else None
 
 
