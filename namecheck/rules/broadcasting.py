@@ -139,8 +139,14 @@ def _are_mirrored(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
     """
     if not isinstance(a.name, Axis) or not naming.is_observed(a.name.name) or a.size == b.size:
         return False  # the factors of one merged dim may be in two orders: ``h*w`` and ``w*h``
-    if any(isinstance(d.name, Axis) and len(d.name.factors) > 1 for d in (a, b)):
-        return False  # no side of a square is merged from two dims
+    return _may_be_sides(a, b, left, right)
+
+
+def _may_be_sides(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
+    """Whether two sizes meet both ways round, and are neither a batch nor merged of two dims."""
+    words = [d.name for d in (a, b) if isinstance(d.name, Axis)]
+    if any(len(word.factors) > 1 or naming.is_batch(word.name) for word in words):
+        return False
     for offset in range(1, _reach(left, right) + 1):
         one, other = left.from_right(offset), right.from_right(offset)
         if one is not None and other is not None and (one.size, other.size) == (b.size, a.size):
@@ -174,9 +180,12 @@ def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
     """Whether `lone`, opposite an axis of `dims`, is misaligned: `others` has that axis elsewhere.
 
     A deliberate size of 1 is there to be expanded. Where the axis in `others` is opposite a dim of
-    size 1, both may be expanded. Neither is misaligned.
+    size 1, both may be expanded. Neither is misaligned. A dim of which nothing is known is, where
+    `others` begins with all of `dims`.
     """
     nameless = lone.name is None or (isinstance(lone.name, Axis) and lone.size == 1)
+    if lone.size is UNKNOWN and not isinstance(lone.name, Axis):
+        return _begins_with(others, dims)
     if not nameless or lone.purposeful or lone.size is UNKNOWN:
         return False
     for offset in range(1, _right_part(others) + 1):
@@ -191,6 +200,14 @@ def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
             if facing is None or (facing.name is None and facing.size not in (1, UNKNOWN)):
                 return True
     return False
+
+
+def _begins_with(larger_dims: Dims, dims: Dims) -> bool:
+    """Whether a tensor has all dims of another one first, which are axes, and further ones."""
+    if larger_dims.open or dims.open or not 2 <= len(dims.prefix) < len(larger_dims.prefix):
+        return False
+    pairs = zip(dims.prefix, larger_dims.prefix, strict=False)
+    return all(isinstance(one.name, Axis) and one == other for one, other in pairs)
 
 
 def _alignment_help(left: Dims, right: Dims) -> str:
@@ -215,7 +232,9 @@ def _check_size(left: Dims, right: Dims, offset: int, rank: int) -> None:
     if a is None or b is None or 1 in (a.size, b.size):
         return
     differ = agree(a.size, b.size) is Answer.NO
-    if not (differ or are_apart(a.size, b.size)) or _are_mirrored(a, b, left, right):
+    crossed = are_swapped(a, b, left, right) and not _may_be_sides(a, b, left, right)
+    apart = crossed or are_apart(a.size, b.size)
+    if not (differ or apart) or _are_mirrored(a, b, left, right):
         return
     if differ:
         raise Contradiction(
