@@ -17,10 +17,12 @@ from namecheck.core.dims import (
     are_apart,
     clash,
     locate_index,
+    observed,
     of_rank,
     product,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import are_swapped, broadcast, is_misplaced, unify, unify_dim
@@ -101,7 +103,8 @@ def check_axes(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> None
             names=words(a, b),
             help="Transpose one of the operands, so that each axis is contracted with itself.",
         )
-    if are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
+    turned = _has_beside(a, of_b, 1, b) or _has_beside(b, of_a, 2, a)
+    if turned or are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
         raise Contradiction(
             "NC101",
             f"A dim of size {a.size} is contracted with a dim of size {b.size}: it is right only "
@@ -109,6 +112,20 @@ def check_axes(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> None
             names=words(a, b),
             help="Transpose one of the operands, so that each axis is contracted with itself.",
         )
+
+
+def _has_beside(contracted: Dim, matrix: Dims, offset: int, dim: Dim) -> bool:
+    """Whether a matrix has the contracted size at its other dim: it is to be transposed.
+
+    It is made with two numbers of the code, so that it is no square. What is read of a tensor may
+    well be the sides of one.
+    """
+    if not isinstance(contracted.size, Expression) or dim.size in (UNKNOWN, 1):
+        return False
+    other = matrix.from_right(offset)
+    if other is None or other.size != contracted.size or other.size == dim.size:
+        return False
+    return not observed(other.size) and not observed(dim.size)
 
 
 @rule(memory="fresh", overlaps="refused")
