@@ -230,8 +230,11 @@ class Loops:
         states = [] if certain else [store]
         current = store
         # Without findings to report, only the fixed point is needed.
-        for _ in range(1 if interpreter.findings.silent or interpreter.budget.left <= 0 else 2):
-            ends = self._once(any_loop.body, enter, current, broken, frame)
+        for round_ in range(
+            1 if interpreter.findings.silent or interpreter.budget.left <= 0 else 2
+        ):
+            with interpreter.findings.judged.stage(round_):
+                ends = self._once(any_loop.body, enter, current, broken, frame)
             if not ends:
                 break
             before, current = current, merges.merged(store, ends)
@@ -275,7 +278,7 @@ class Loops:
         rounds = rounds if interpreter.budget.left > 0 else 0
         late: list[Store] = []
         last_changes: _Changes = ()
-        with interpreter.findings.silenced():
+        with interpreter.findings.silenced(), interpreter.findings.judged.stage(_ROUNDS):
             state = merges.merged(base, [s if s is not base else base.fork() for s in states])
             for round_ in range(rounds):
                 late = []
