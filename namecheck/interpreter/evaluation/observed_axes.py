@@ -19,7 +19,7 @@ from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import is_name, nodes
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, same_shapes
 from namecheck.interpreter.domain.addresses import AttributeTensor, HeldTensor, LayerTensor
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Fresh, Operation, Parameter, Result
@@ -200,6 +200,7 @@ def _observe(interpreter: Interpreter, reading: Reading, store: Store, frame: Fr
         tensor = replace(content.tensor, dims=dims)
         tags = with_tag(content.tags, OBSERVED_SCOPE, scope)
         joins.write(value, store, replace(content, tensor=tensor, origins=origins, tags=tags))
+        same_shapes.tell(value, store)
     if not reading.of_shape or not isinstance(reading.subject, ast.Name):
         return bound if dims.open else []
     # The variable has the shape as it was before its sizes had names.
@@ -273,7 +274,7 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
         return dims
     if front + back > _MOST_DIMS:
         return None
-    if front and back:
+    if front and back and not (front == 1 and _reads_batch(reading) and not _has_observed(dims)):
         single = len(reading.variables) == 1
         words = [target.id for _, target in reading.variables if target.id.strip("_")]
         # A broadcast, too, gives names to the last dims of a tensor of unknown rank.
@@ -287,6 +288,17 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
             return None
     more = (ANY_DIM,) * (front - len(dims.prefix)), (ANY_DIM,) * (back - len(dims.suffix))
     return Dims(dims.prefix + more[0], more[1] + dims.suffix, open=True)
+
+
+def _reads_batch(reading: Reading) -> bool:
+    """Whether the only size that is read is called the batch, which is no channel of a layer."""
+    words = [target.id for _, target in reading.variables]
+    return len(words) == 1 and _plain(words[0]) == "b"
+
+
+def _has_observed(dims: Dims) -> bool:
+    """Whether a size of any dim was read."""
+    return any(isinstance(name, Axis) and naming.is_observed(name.name) for name in dims.names)
 
 
 def _scope(interpreter: Interpreter, tensor_content: Held, frame: Frame) -> int | None:

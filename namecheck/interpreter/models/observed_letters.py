@@ -19,7 +19,7 @@ from namecheck.core.dims import Dim, Dims, merged, of_rank
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, same_shapes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -177,6 +177,7 @@ def _name(
     if tuple(named_dims) != content.tensor.dims.prefix or content.tensor.dims.open:
         tensor = replace(content.tensor, dims=Dims(tuple(named_dims)))
         joins.write(tensor_value, store, replace(content, tensor=tensor, origins=places))
+        same_shapes.tell(tensor_value, store)
 
 
 def _contradicted(

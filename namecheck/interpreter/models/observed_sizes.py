@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, new_dim
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression, symbol, symbols
 from namecheck.core.tensors import Tensor
@@ -178,9 +178,13 @@ def learn_features(
     lowered: Sequence[Any],
     lowered_keywords: Mapping[str, Any],
     begun: Begun | None,
+    operand_value: TensorValue | None,
     store: Store,
 ) -> None:
-    """Equate the size of a dim of an input with the features that a layer takes there."""
+    """Equate the size of a dim of an input with the features that a layer takes there.
+
+    A channel of which nothing is known gets that size.
+    """
     if row is None or begun is None or row.names not in _TAKERS:
         return
     tensor = lowered[begun.args] if len(lowered) > begun.args else None
@@ -188,20 +192,44 @@ def learn_features(
     place = _TAKERS[row.names]
     if place is None:
         place = -1 - row.constants["spatial"]
+    size = _taken(row, lowered, lowered_keywords, begun)
+    if operand_value is not None and isinstance(size, Expression) and place != -1:
+        _write_size(operand_value, place, size, store)
     dim = dims[place] if dims.open or -len(dims.prefix) <= place < len(dims.prefix) else ANY_DIM
+    is_one = type(size) is int and size == 1  # not some number, which equals it
+    if not isinstance(dim.size, Expression) or not (is_one or isinstance(size, Expression)):
+        return
+    if not any(naming.bare(word) == "_" for word in symbols(dim.size)):
+        equalities.equate(dim.size, size, store)
+
+
+def _taken(
+    row: Operator, lowered: Sequence[Any], lowered_keywords: Mapping[str, Any], begun: Begun
+) -> Any:
+    """The features that a layer takes."""
     for position, parameter in enumerate(row.constructor):
         if parameter.name in _TAKEN:
-            word = parameter.name
             by_position = position < begun.args
-            size = lowered[position] if by_position else lowered_keywords.get(word, UNKNOWN)
-            if not isinstance(dim.size, Expression):
-                return
-            is_one = type(size) is int and size == 1  # not some number, which equals it
-            if not isinstance(size, Expression) and not is_one:
-                return
-            if not any(naming.bare(word) == "_" for word in symbols(dim.size)):
-                equalities.equate(dim.size, size, store)
-            return
+            return (
+                lowered[position] if by_position else lowered_keywords.get(parameter.name, UNKNOWN)
+            )
+    return UNKNOWN
+
+
+def _write_size(operand_value: TensorValue, place: int, features: Expression, store: Store) -> None:
+    """Write the size of the channels of a tensor where nothing is known of them."""
+    content = joins.held(operand_value, store)
+    dims = content.tensor.dims
+    if dims.open and place < 0:
+        if any(dim != ANY_DIM for dim in dims.prefix):
+            return  # a place from the left and one from the right may be one dim
+        count = max(-place, dims.min_rank)
+        dims = Dims((), (ANY_DIM,) * (count - len(dims.suffix)) + dims.suffix, open=True)
+    part = dims.suffix if dims.open and place < 0 else dims.prefix
+    if not -len(part) <= place < len(part) or part[place] != ANY_DIM:
+        return
+    tensor = replace(content.tensor, dims=dims.replace(place, new_dim(features)))
+    joins.write(operand_value, store, replace(content, tensor=tensor))
 
 
 def name_rest(

@@ -204,13 +204,9 @@ class TorchOperators:
         self._learn(operator_call, lowered_inputs)
         result = self._result(operator_call, answer)
         if self._is_observed:
-            from namecheck.interpreter.models import observed_sizes
+            from namecheck.interpreter.models import observed_results
 
-            store = operator_call.store
-            key = operator_call.key
-            if key in ("view", "reshape", "flatten"):
-                observed_sizes.name_rest(interpreter, key, lowered_inputs.args, result, store)
-            observed_sizes.name_places(interpreter, operator_call.row, result, store)
+            result = observed_results.known(interpreter, operator_call, lowered_inputs, result)
         if observe is not None:
             observe(result)
         if not interpreter.listeners.follow_results:
@@ -357,13 +353,9 @@ class TorchOperators:
         """Learn the sizes that operands have because nothing contradicts the call."""
         store = operator_call.store
         if self._is_observed:
-            from namecheck.interpreter.models import observed_sides, observed_sizes
+            from namecheck.interpreter.models import observed_results
 
-            observed_sizes.learn_features(
-                operator_call.row, *lowered_inputs, operator_call.begun, store
-            )
-            observed_sides.learn_contracted(operator_call.row, lowered_inputs.args, store)
-            observed_sides.allow_broadcast(operator_call.row, lowered_inputs.args, store)
+            observed_results.learn(self.interpreter, operator_call, lowered_inputs)
         if operator_call.key.startswith("einops."):
             from namecheck.interpreter.evaluation import single_dims  # few files use einops
 

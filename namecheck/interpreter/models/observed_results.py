@@ -1,0 +1,82 @@
+"""What a call tells of its operands and of its result: sizes, names of dims, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from namecheck.core.dataclasses import replace
+from namecheck.interpreter.domain import same_shapes
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Const, Opaque, TensorValue, TupleValue, Value
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import observed_sides, observed_sizes
+from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall
+
+_RESTS: Final = frozenset({"view", "reshape", "flatten"})
+# The rules whose result has the dims of the first operand, and whether the last one, too.
+_KEEPING: Final[Mapping[str, bool]] = {
+    "keeps_input_names": True,
+    "keeps_names_along": True,
+    "keeps_names_along_all": True,
+    "normalizes_last": True,
+    "normalizes_channels": True,
+    "normalizes_by_vectors": True,
+    "linear_module": False,
+}
+# The operators that take a tensor apart, and the place of the dim among their arguments.
+_PARTS: Final[Mapping[str, int]] = {"chunk": 2, "split": 2, "tensor_split": 2}
+
+
+def learn(interpreter: Interpreter, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
+    """Learn the sizes that operands have because nothing contradicts the call."""
+    row, begun, store = operator_call.row, operator_call.begun, operator_call.store
+    operand = _operand(interpreter, operator_call)
+    observed_sizes.learn_features(row, *lowered_inputs, begun, operand, store)
+    observed_sides.learn_contracted(row, lowered_inputs.args, store)
+    observed_sides.allow_broadcast(row, lowered_inputs.args, store)
+
+
+def known(
+    interpreter: Interpreter, operator_call: OperatorCall, lowered_inputs: Inputs, outcome: Value
+) -> Value:
+    """A result with names for its dims."""
+    key, row, store = operator_call.key, operator_call.row, operator_call.store
+    operand = _operand(interpreter, operator_call)
+    if isinstance(outcome, TupleValue) and key in _PARTS and _is_last(key, operator_call):
+        parts = [_tied(part, operand, store, has_last=False) for part in outcome.items]
+        return replace(outcome, items=tuple(parts))
+    if not isinstance(outcome, TensorValue):
+        return outcome
+    if key in _RESTS:
+        observed_sizes.name_rest(interpreter, key, lowered_inputs.args, outcome, store)
+    observed_sizes.name_places(interpreter, row, outcome, store)
+    has_last = None if row is None else _KEEPING.get(row.names)
+    return outcome if has_last is None else _tied(outcome, operand, store, has_last=has_last)
+
+
+def _operand(interpreter: Interpreter, operator_call: OperatorCall) -> TensorValue | None:
+    """The first operand; a layer has the arguments of its constructor before it."""
+    begun = operator_call.begun
+    first = 0 if begun is None else begun.args
+    operand = operator_call.args[first] if len(operator_call.args) > first else None
+    if isinstance(operand, Opaque) and begun is not None:
+        return interpreter.torch.promote(operand, operator_call.store)
+    return operand if isinstance(operand, TensorValue) else None
+
+
+def _is_last(key: str, operator_call: OperatorCall) -> bool:
+    """Whether a tensor is taken apart along its last dim."""
+    args = operator_call.args
+    dim = args[_PARTS[key]] if len(args) > _PARTS[key] else operator_call.keywords.get("dim")
+    return dim == Const(-1)
+
+
+def _tied(
+    outcome: Value, operand_value: TensorValue | None, store: Store, *, has_last: bool
+) -> Value:
+    if not isinstance(outcome, TensorValue) or operand_value is None or operand_value == outcome:
+        return outcome
+    if not same_shapes.is_vague(outcome.initial.tensor.dims):
+        return outcome
+    return same_shapes.tied(outcome, operand_value, store, has_last=has_last)
