@@ -177,6 +177,7 @@ class Calls:
                 result.rest = joins.either((*earlier, *values), store)
             else:
                 result.args.extend(values)
+        result.by_keyword = not result.open
         for keyword in call_node.keywords:
             value = self.interpreter.evaluate(keyword.value, store, frame)
             if keyword.arg is not None:

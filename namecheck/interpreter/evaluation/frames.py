@@ -59,6 +59,7 @@ class Arguments:
 
     `args` are those with a known position: those before the first such star. `rest` covers each of
     the later ones, if anything is known about them. `begun` says which were passed beforehand.
+    Where it is `by_keyword`, all arguments by position are known.
     """
 
     args: list[Value] = field(default_factory=list)
@@ -66,6 +67,7 @@ class Arguments:
     open: bool = False
     rest: Value | None = None
     begun: Begun | None = None
+    by_keyword: bool = False
 
     def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
         """The positional arguments from a position on, or a cover for each of them."""

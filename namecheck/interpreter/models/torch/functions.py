@@ -25,7 +25,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.frames import Arguments, Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance, primitives
 from namecheck.interpreter.models.registry import family, model, transparent
@@ -76,8 +76,24 @@ def function(interpreter: Interpreter, name: str, call: Call) -> Value:
     form = "Tensor" if name.startswith("Tensor.") else "torch"
     if form == "Tensor" and args and isinstance(args[0], Opaque):
         args[0] = torch.promote(args[0], call.store)
+    if args and _has_further_options(interpreter, operator, call):
+        # Nobody passes names in this way, where the code declares none.
+        kwargs = {word: interpreter.fresh(word) for word in ("dtype", "device")} | kwargs
+        call = replace(call, arguments=Arguments(args))
     call.arguments.kwargs = kwargs
     return interpreter.call_operator(f"{form}.{operator}", args, call)
+
+
+# Operators that make a tensor of sizes, whose other options are about its elements.
+_MAKERS: Final = frozenset({"empty", "full", "ones", "rand", "randn", "zeros"})
+
+
+def _has_further_options(interpreter: Interpreter, operator: str, call: Call) -> bool:
+    """Whether a tensor is made of known sizes, with unknown options: ``zeros(1, d, **options)``."""
+    arguments = call.arguments
+    if operator not in _MAKERS or not arguments.open or not arguments.by_keyword:
+        return False
+    return interpreter.context.evidence is Evidence.OBSERVED
 
 
 def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
