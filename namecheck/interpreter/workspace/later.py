@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.evidence import Evidence
 from namecheck.core.trees import add_children, nodes
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.cells import AttributeNames
@@ -27,12 +28,15 @@ from namecheck.interpreter.domain.values import (
     Instance,
     ListValue,
     TensorValue,
+    TorchModule,
     Value,
     Wrapped,
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _NOTHING: Final = frozenset[str]()
+# What a constructor puts into a module.
+_OF_MODULES: Final = (Instance, ListValue, TensorValue, TorchModule)
 # The methods that initialise an instance: their writes come before any other.
 _MAKERS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 
@@ -41,13 +45,14 @@ _MAKERS: Final = frozenset({"__init__", "__new__", "__post_init__"})
 class _Writes:
     """The names of variables and attributes that some functions write, by the kind of write.
 
-    `bound` are bound again, `added` only computed from themselves, `filled` are containers that
-    are changed. Annotated attributes keep their declared types.
+    `bound` are bound again, `added` only computed from themselves, `emptied` only set to None,
+    `filled` are containers that are changed. Annotated attributes keep their declared types.
     """
 
-    bound: frozenset[str]
-    added: frozenset[str]
-    filled: frozenset[str]
+    bound: frozenset[str] = _NOTHING
+    added: frozenset[str] = _NOTHING
+    filled: frozenset[str] = _NOTHING
+    emptied: frozenset[str] = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +104,29 @@ class Later:
     def forget_instance(self, instance: Instance, store: Store) -> None:
         """Forget what its methods may have written to an instance."""
         writes = [self._written(cls.node) for cls in _classes(instance.cls)]
-        bound = frozenset[str]().union(*(each.bound for each in writes))
-        added = frozenset[str]().union(*(each.added for each in writes))
-        filled = frozenset[str]().union(*(each.filled for each in writes))
+        bound = _NOTHING.union(*(each.bound for each in writes))
+        added = _NOTHING.union(*(each.added for each in writes))
+        filled = _NOTHING.union(*(each.filled for each in writes))
+        emptied = _NOTHING.union(*(each.emptied for each in writes))
+        # What may be None later is no None where it is used; nothing else says of it what it is.
+        is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
         for name in store.get(AttributeNames(instance.address), ()):
             key = (instance.address, name)
             value: Value | None = store.get(key)
             if value is None:
                 continue
-            if name in bound or (name in added and not isinstance(value, TensorValue)):
+            is_kept = is_observed and isinstance(value, _OF_MODULES)
+            if (
+                name in bound
+                or (name in added and not isinstance(value, TensorValue))
+                or (name in emptied and not is_kept)
+            ):
                 store.write(key, value, self.interpreter.fresh("written"))
             elif _is_empty(value, store):
                 store.write(key, value, self.interpreter.fresh("filled"))
             else:
                 self._fill(value, name in filled, store)
-        self._defaults(instance, bound, store)
+        self._defaults(instance, bound | emptied, store)
 
     def _defaults(self, instance: Instance, later: frozenset[str], store: Store) -> None:
         """Forget the values of a class that its methods replace in the instance."""
@@ -130,7 +143,7 @@ class Later:
 
     def _written(self, class_node: ast.ClassDef | None) -> _Writes:
         if class_node is None:
-            return _Writes(frozenset(), frozenset(), frozenset())
+            return _Writes()
         writes = self._by_methods.get(class_node)
         if writes is None:
             methods = [
@@ -138,7 +151,7 @@ class Later:
                 for node in class_node.body
                 if isinstance(node, FUNCTIONS) and getattr(node, "name", "") not in _MAKERS
             ]
-            writes = self._by_methods[class_node] = _writes(methods)
+            writes = _writes(methods)
             declared = {
                 node.target.attr
                 for node in nodes(class_node)
@@ -147,7 +160,10 @@ class Later:
                 and _may_tell_dims(node.annotation)
             }
             writes = self._by_methods[class_node] = _Writes(
-                writes.bound - declared, writes.added - declared, writes.filled
+                writes.bound - declared,
+                writes.added - declared,
+                writes.filled,
+                writes.emptied - declared,
             )
         return writes
 
@@ -235,17 +251,28 @@ def _file_writes(tree: ast.Module) -> _FileWrites:
 
 def _writes(functions: Iterable[ast.AST]) -> _Writes:
     """The writes of functions to attributes."""
-    bound, added, filled = set[str](), set[str](), set[str]()
+    bound, added, filled, emptied = set[str](), set[str](), set[str](), set[str]()
     for function in functions:
         inner = nodes(function)
         own = set(map(id, _updated(inner)))
+        to_none = set(map(id, _emptied(inner)))
         for node in inner:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                (added if id(node) in own else bound).add(node.attr)
+                written = added if id(node) in own else emptied if id(node) in to_none else bound
+                written.add(node.attr)
             container = changed_container(node)
             if isinstance(container, ast.Attribute):
                 filled.add(container.attr)
-    return _Writes(frozenset(bound), frozenset(added), frozenset(filled))
+    return _Writes(frozenset(bound), frozenset(added), frozenset(filled), frozenset(emptied))
+
+
+def _emptied(inner_nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The targets that are set to None."""
+    for node in inner_nodes:
+        if isinstance(node, ast.Assign):
+            value = node.value
+            if isinstance(value, ast.Constant) and value.value is None:
+                yield from node.targets
 
 
 def _updated(inner_nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
