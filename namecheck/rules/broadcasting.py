@@ -154,6 +154,13 @@ def _may_be_sides(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
     return False
 
 
+def _are_of_square(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
+    """Whether two sizes are the sides of a square, or a tensor with one of them twice is one."""
+    pairs = (a, left, right), (b, right, left)
+    twice = any(own.sizes.count(d.size) > 1 and d.size in others.sizes for d, own, others in pairs)
+    return twice or _may_be_sides(a, b, left, right)
+
+
 def _check_misaligned(
     lone: Dim | None, dim: Dim | None, others: Dims, dims: Dims, action: str
 ) -> None:
@@ -232,7 +239,7 @@ def _check_size(left: Dims, right: Dims, offset: int, rank: int) -> None:
     if a is None or b is None or 1 in (a.size, b.size):
         return
     differ = agree(a.size, b.size) is Answer.NO
-    crossed = are_swapped(a, b, left, right) and not _may_be_sides(a, b, left, right)
+    crossed = are_swapped(a, b, left, right) and not _are_of_square(a, b, left, right)
     apart = crossed or are_apart(a.size, b.size)
     if not (differ or apart) or _are_mirrored(a, b, left, right):
         return

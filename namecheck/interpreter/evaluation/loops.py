@@ -7,15 +7,19 @@ silence to a fixed point (docs/semantics.md, "Findings and lints").
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from namecheck.core.evidence import Evidence
+from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.recordings import newest
 from namecheck.interpreter.domain.renaming import NotRenamable, Renaming
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Generator, Repeated, Value
+from namecheck.interpreter.domain.values import Const, Generator, Repeated, Value
 from namecheck.interpreter.evaluation import circumstances, narrowing
 from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.frames import EarlyExits, Frame
@@ -28,7 +32,9 @@ _SPARING_LIMITS: Final = (8, 3, 1)
 _ROUNDS: Final = 6
 _SILENT_ROUNDS: Final = 3
 
-Enter = Callable[[Store], list[Store]]
+# The number of a round says which one it is: the first, the second, or any.
+Enter = Callable[[Store, int | None], list[Store]]
+Leave = Callable[[Store], list[Store]]
 # What tells when the objects of some cells were made, with the contents before and after a round.
 _Changes: TypeAlias = tuple[tuple[tuple[int, ...], Any, Any], ...]
 
@@ -38,6 +44,7 @@ class Loops:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
 
     def limit(self, frame: Frame) -> int:
         """How many items are followed one by one, fewer in nested loops."""
@@ -62,9 +69,13 @@ class Loops:
         if not isinstance(content, Repeated) and len(content) <= self.limit(frame):
             return self._each(loop, content, store, frame, moment)
 
-        def enter(layer: Store) -> list[Store]:
+        counter = _tested_counter(loop) if self._is_observed else None
+
+        def enter(layer: Store, number: int | None) -> list[Store]:
             item = joins.pick(content, self.interpreter.new_address(), layer)
             self.interpreter.bind(loop.target, item, layer, frame)
+            if counter is not None and number is not None:
+                self.interpreter.bind(counter, Const(number), layer, frame)
             return [layer]
 
         certain = not isinstance(content, Repeated)
@@ -202,7 +213,7 @@ class Loops:
         entry = merges.merged(base, stores) if stores != [base] else base
         ends = self._to_rest(
             loop,
-            lambda layer: test(layer, True),
+            lambda layer, number: test(layer, True),
             lambda layer: test(layer, False),
             entry,
             frame,
@@ -215,7 +226,7 @@ class Loops:
         self,
         any_loop: ast.For | ast.AsyncFor | ast.While,
         enter: Enter,
-        leave: Enter,
+        leave: Leave,
         store: Store,
         frame: Frame,
         certain: bool,
@@ -233,8 +244,8 @@ class Loops:
         for round_ in range(
             1 if interpreter.findings.silent or interpreter.budget.left <= 0 else 2
         ):
-            with interpreter.findings.judged.stage(round_):
-                ends = self._once(any_loop.body, enter, current, broken, frame)
+            with self._round(any_loop, round_):
+                ends = self._once(any_loop.body, enter, current, broken, frame, round_)
             if not ends:
                 break
             before, current = current, merges.merged(store, ends)
@@ -243,12 +254,22 @@ class Loops:
             if before is not store and merges.covers(before, current, store):
                 break
         else:
-            states.append(self._widen(any_loop.body, enter, store, states, broken, frame))
+            with self._round(any_loop, _ROUNDS):
+                states.append(self._widen(any_loop.body, enter, store, states, broken, frame))
         exits: list[Store] = []
         if states:
             rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
             exits = interpreter.execute(any_loop.orelse, leave(rest.fork()), frame)
         return self._tidy([*exits, *broken], store, moment, frame)
+
+    @contextmanager
+    def _round(self, any_loop: ast.For | ast.AsyncFor | ast.While, number: int) -> Iterator[None]:
+        """Judge a round by itself, unless the body asks which item it has."""
+        if isinstance(any_loop, ast.While) or not _tests_item(any_loop):
+            with self.interpreter.findings.judged.stage(number):
+                yield
+        else:
+            yield
 
     def _once(
         self,
@@ -257,10 +278,11 @@ class Loops:
         store: Store,
         broken: list[Store],
         frame: Frame,
+        number: int | None = None,
     ) -> list[Store]:
         """Run the body once; the paths that reach its end."""
         moment = self.interpreter.moment()
-        ends = self._body(body, enter(store.fork()), broken, frame)
+        ends = self._body(body, enter(store.fork(), number), broken, frame)
         return self._swept(ends, store, moment, frame)
 
     def _widen(
@@ -278,7 +300,7 @@ class Loops:
         rounds = rounds if interpreter.budget.left > 0 else 0
         late: list[Store] = []
         last_changes: _Changes = ()
-        with interpreter.findings.silenced(), interpreter.findings.judged.stage(_ROUNDS):
+        with interpreter.findings.silenced():
             state = merges.merged(base, [s if s is not base else base.fork() for s in states])
             for round_ in range(rounds):
                 late = []
@@ -336,3 +358,41 @@ class Loops:
             elif not isinstance(key, Written) and content is not None:
                 merges.forget(key, content, layer)
         return layer
+
+
+def _tests_item(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a test in the body of a loop reads a variable of its item, but for its number."""
+    counter = _counter(loop)
+    words = {node.id for node in nodes(loop.target) if isinstance(node, ast.Name)}
+    return not _tested(loop).isdisjoint(words - {counter.id if counter else ""})
+
+
+def _tested_counter(loop: ast.For | ast.AsyncFor) -> ast.Name | None:
+    """The number of a round, where the body tests it: ``if index > 0``."""
+    counter = _counter(loop)
+    return counter if counter is not None and counter.id in _tested(loop) else None
+
+
+def _counter(loop: ast.For | ast.AsyncFor) -> ast.Name | None:
+    """The variable that has the number of the round, from 0 on."""
+    target, call = loop.target, loop.iter
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
+        return None
+    if is_name(call.func, "enumerate") and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    elif not is_name(call.func, "range"):
+        return None
+    return target if isinstance(target, ast.Name) else None
+
+
+@lru_cache(maxsize=1024)
+def _tested(loop: ast.For | ast.AsyncFor) -> frozenset[str]:
+    """The variables that tests in the body of a loop read."""
+    return frozenset(
+        part.id
+        for statement in loop.body
+        for node in nodes(statement)
+        if isinstance(node, (ast.If, ast.IfExp, ast.While))
+        for part in nodes(node.test)
+        if isinstance(part, ast.Name)
+    )
