@@ -13,6 +13,7 @@ from namecheck.core.dims import (
     SCALAR,
     Dim,
     Dims,
+    Size,
     agree,
     are_apart,
     clash,
@@ -22,7 +23,7 @@ from namecheck.core.dims import (
     product,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression
+from namecheck.core.sizes import Expression, symbols
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import are_swapped, broadcast, is_misplaced, unify, unify_dim
@@ -41,6 +42,7 @@ def _product_of_matrices(left: Dims, right: Dims) -> Dims:
     """The product of two dims lists that are certainly matrices."""
     one, other = closed(left, 2), closed(right, 2)
     _check_shapes(one, other)
+    check_sides(one, other)
     return matrix_product(one, other)
 
 
@@ -103,29 +105,41 @@ def check_axes(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> None
             names=words(a, b),
             help="Transpose one of the operands, so that each axis is contracted with itself.",
         )
-    turned = _has_beside(a, of_b, 1, b) or _has_beside(b, of_a, 2, a)
-    if turned or are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
-        raise Contradiction(
-            "NC101",
-            f"A dim of size {a.size} is contracted with a dim of size {b.size}: it is right only "
-            f"if {a.size} = {b.size}.",
-            names=words(a, b),
-            help="Transpose one of the operands, so that each axis is contracted with itself.",
-        )
+    if are_apart(a.size, b.size) or are_swapped(a, b, of_a, of_b):
+        raise _not_one(a, b)
 
 
-def _has_beside(contracted: Dim, matrix: Dims, offset: int, dim: Dim) -> bool:
-    """Whether a matrix has the contracted size at its other dim: it is to be transposed.
+def _not_one(a: Dim, b: Dim) -> Contradiction:
+    return Contradiction(
+        "NC101",
+        f"A dim of size {a.size} is contracted with a dim of size {b.size}: it is right only if "
+        f"{a.size} = {b.size}.",
+        names=words(a, b),
+        help="Transpose one of the operands, so that each axis is contracted with itself.",
+    )
 
-    It is made with two numbers of the code, so that it is no square. What is read of a tensor may
-    well be the sides of one.
+
+def check_sides(left: Dims, right: Dims) -> None:
+    """Refuse to contract a dim with one side of a matrix whose other side has its size.
+
+    Such a matrix is made with two numbers of the code, so that it is no square. What is read of a
+    tensor may well be the sides of one, and a layer may have as many features as it takes.
     """
-    if not isinstance(contracted.size, Expression) or dim.size in (UNKNOWN, 1):
+    rows, columns = left.from_right(1), right.from_right(2)
+    if rows is None or columns is None:
+        return
+    for one, matrix, offset, other in ((rows, right, 1, columns), (columns, left, 2, rows)):
+        beside = matrix.from_right(offset) if matrix.min_rank > 1 else None
+        if beside is not None and beside.size == one.size and _are_numbers(one.size, other.size):
+            raise _not_one(rows, columns)
+
+
+def _are_numbers(size: Size, other_size: Size) -> bool:
+    """Whether two sizes are different numbers of the code, of which none is computed of another."""
+    if not isinstance(size, Expression) or isinstance(other_size, Unknown) or other_size == 1:
         return False
-    other = matrix.from_right(offset)
-    if other is None or other.size != contracted.size or other.size == dim.size:
-        return False
-    return not observed(other.size) and not observed(dim.size)
+    words = symbols(size), symbols(other_size)
+    return words[0].isdisjoint(words[1]) and not observed(size) and not observed(other_size)
 
 
 @rule(memory="fresh", overlaps="refused")
@@ -155,6 +169,7 @@ def _matmul(left: Dims, right: Dims) -> Dims:
     product = matrix_product(left, right)
     broadcast(_batch(left).unnamed(), _batch(right).unnamed())
     check_contracted(left, right)
+    check_sides(left, right)
     return product
 
 
@@ -381,6 +396,7 @@ def _batches(left: Dims, right: Dims) -> tuple[Dims, Dims]:
             names=words(one[2], other[1]),
         )
     check_axes(one[2], other[1], one, other)
+    check_sides(one, other)
     return one, other
 
 

@@ -19,6 +19,7 @@ from namecheck.rules.contractions import (
     check_axes,
     check_contracted,
     check_rank,
+    check_sides,
     closed,
     differ,
     last_dim,
@@ -70,6 +71,7 @@ def _linear(dims: Dims, weight: Dims) -> Dims:
     turned = Dims(weight.prefix[::-1])
     product = matrix_product(dims, turned)
     check_contracted(dims, turned)
+    check_sides(dims, turned)
     return product
 
 
