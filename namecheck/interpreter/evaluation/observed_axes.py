@@ -362,6 +362,9 @@ def _contradicts(
     if site is frame.environment.scope or not isinstance(site, ast.Call):
         return False
     own = [target.id for _, target in reading.variables]
+    axes = [name.name for name in dims.names if isinstance(name, Axis)]
+    if any(scope > frame.environment.number for axis in axes for scope in naming.scopes(axis)):
+        return False  # a function that this one calls has its own words, too
     if not _are_reordered(dims, own, tensor_content):
         return False
     theirs = [str(naming.word(name)) for name in dims.names]
@@ -418,7 +421,7 @@ def _misreads_batch(
         if len(there) != 1 or there[0] == index or there[0] not in words or named[index] == word:
             continue
         place = tensor_content.origins.get(word)
-        if place is None:
+        if place is None or not is_within(place, frame, interpreter.source):
             continue
         other = words[there[0]]
         message = (
