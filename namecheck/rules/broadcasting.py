@@ -155,10 +155,24 @@ def _may_be_sides(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
 
 
 def _are_of_square(a: Dim, b: Dim, left: Dims, right: Dims) -> bool:
-    """Whether two sizes are the sides of a square, or a tensor with one of them twice is one."""
+    """Whether two sizes are the sides of a square, or a tensor with one of them twice is one.
+
+    Where the other tensor has that size, it stands opposite it: ``[b, n, _]`` and ``[b, n, n]``.
+    """
     pairs = (a, left, right), (b, right, left)
-    twice = any(own.sizes.count(d.size) > 1 and d.size in others.sizes for d, own, others in pairs)
+    twice = any(
+        own.sizes.count(d.size) > 1 and _faces_itself(d.size, own, others)
+        for d, own, others in pairs
+    )
     return twice or _may_be_sides(a, b, left, right)
+
+
+def _faces_itself(length: Size, dims: Dims, others: Dims) -> bool:
+    """Whether each dim of such a size in other dims stands opposite one of that size."""
+    offsets = range(1, _right_part(others) + 1)
+    met = [n for n in offsets if (there := others.from_right(n)) and there.size == length]
+    facing = [dims.from_right(n) for n in met]
+    return bool(met) and all(own is not None and own.size == length for own in facing)
 
 
 def _check_misaligned(
