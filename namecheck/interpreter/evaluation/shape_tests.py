@@ -96,6 +96,20 @@ def _sized(identity: object) -> tuple[_Measured, int] | None:
     return measured, position
 
 
+def _labelled(identity: object) -> tuple[_Measured, int] | None:
+    """The tensor and the dim whose name a value is."""
+    measured: _Measured | None = None
+    position: object = None
+    match identity.provenance if isinstance(identity, Key) else None:
+        case OperatorResult(path=(place,)) as query if query.key == "names":
+            measured, position = _of_operands(query), place
+        case Item(Key(provenance=OperatorResult(path=()) as query), index) if query.key == "names":
+            measured, position = _of_operands(query), index
+    if measured is None or not isinstance(position, int):
+        return None
+    return measured, position
+
+
 def subject_of_rank(expression: ast.expr) -> ast.expr | None:
     """The tensor whose rank an expression computes."""
     if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
@@ -217,8 +231,11 @@ def is_less(smaller: Hashable, larger: Hashable) -> bool | None:
 
 
 def learn_equal(one_side: Hashable, other_side: Hashable, truth: bool, store: Store) -> None:
-    """Write what follows from the equality of a rank or a size with a number."""
+    """Write what follows where a rank or a size equals a number, or a name a text."""
     for one, other in ((one_side, other_side), (other_side, one_side)):
+        labelled = _labelled(one)
+        if labelled is not None and truth and isinstance(other, Const):
+            _label(*labelled, other.value, store)
         number = _number(other)
         if number is None:
             continue
@@ -283,3 +300,16 @@ def _fix(measured: _Measured, position: int, extent: int, store: Store) -> None:
         measured.write(dims.replace(position, replace(dim, size=extent)), store)
     elif dim == ANY_DIM and not dims.open and -dims.min_rank <= position < dims.min_rank:
         measured.write(dims.replace(position, Dim(UNKNOWN, extent)), store)
+
+
+def _label(measured: _Measured, position: int, label: object, store: Store) -> None:
+    """Write the name of a dim, if it is unknown; the tensor has this dim, as its name was read."""
+    dims = measured.tensor.dims
+    missing = position + 1 - len(dims.prefix)
+    if dims.open and not dims.suffix and 0 < missing <= MOST_UNKNOWN:
+        dims = Dims((*dims.prefix, *[ANY_DIM] * missing), open=True)
+    if not isinstance(label, str) or not -dims.min_rank <= position < dims.min_rank:
+        return
+    is_at_known_place = not dims.open or 0 <= position < len(dims.prefix)
+    if is_at_known_place and dims[position].name is UNKNOWN:
+        measured.write(dims.replace(position, replace(dims[position], name=label)), store)
