@@ -41,7 +41,7 @@ def gather(input: Tensor, dim: DimArgument, indices: Tensor) -> Dims:
 
 def _check_ranks(dims: Dims, index_dims: Dims, role: str = "input") -> None:
     ranks = dims.rank, index_dims.rank
-    if 0 in index_dims.sizes:
+    if any(map(_may_be_missing, index_dims.known)):
         return  # torch does not check it if there is nothing to read (recorded: gather, scatter)
     if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
         raise Contradiction(
@@ -49,6 +49,11 @@ def _check_ranks(dims: Dims, index_dims: Dims, role: str = "input") -> None:
             f"Index tensor must have the same number of dimensions as {role} tensor",
             help="Give an index for every element of the result.",
         )
+
+
+def _may_be_missing(dim: Dim) -> bool:
+    """Whether a dim may have the size 0, as the rows of ``argwhere`` that no name declares."""
+    return dim.size == 0 or (dim.size is UNKNOWN and dim.name is None)
 
 
 def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
