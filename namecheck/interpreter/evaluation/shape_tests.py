@@ -8,7 +8,7 @@ size may have been read earlier: ``n = x.ndim; if n == 2``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass, replace
@@ -82,28 +82,28 @@ def _ranked(identity: object) -> _Measured | None:
 
 def _sized(identity: object) -> tuple[_Measured, int] | None:
     """The tensor and the dim whose size a value is."""
-    measured: _Measured | None = None
-    position: object = None
     match identity.provenance if isinstance(identity, Key) else None:
-        case OperatorResult(path=(place,)) as query if query.reads_shape:
-            measured, position = _of_operands(query), place
-        case Item(Key(provenance=OperatorResult(path=()) as query), index) if query.reads_shape:
-            measured, position = _of_operands(query), index
         case OperatorResult("size" | "Tensor.size", (_, Const(value=index))) as query:
-            measured, position = _of_operands(query), index
-    if measured is None or not isinstance(position, int):
-        return None
-    return measured, position
+            measured = _of_operands(query)
+            return (measured, index) if measured and isinstance(index, int) else None
+    return _read_at(identity, lambda query: query.reads_shape)
 
 
 def _labelled(identity: object) -> tuple[_Measured, int] | None:
     """The tensor and the dim whose name a value is."""
+    return _read_at(identity, lambda query: query.key == "names")
+
+
+def _read_at(
+    identity: object, is_read: Callable[[OperatorResult], bool]
+) -> tuple[_Measured, int] | None:
+    """The tensor and the dim of a value that is an item of what a query of all dims gives."""
     measured: _Measured | None = None
     position: object = None
     match identity.provenance if isinstance(identity, Key) else None:
-        case OperatorResult(path=(place,)) as query if query.key == "names":
+        case OperatorResult(path=(place,)) as query if is_read(query):
             measured, position = _of_operands(query), place
-        case Item(Key(provenance=OperatorResult(path=()) as query), index) if query.key == "names":
+        case Item(Key(provenance=OperatorResult(path=()) as query), index) if is_read(query):
             measured, position = _of_operands(query), index
     if measured is None or not isinstance(position, int):
         return None
