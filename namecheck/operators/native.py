@@ -61,14 +61,15 @@ def reads_layouts(text: str) -> bool:
     return "layout" in _measures(text)
 
 
-def _measures(text: str) -> set[str]:
+@cache
+def _measures(text: str) -> frozenset[str]:
     conditions_of_clauses = (clause.condition for clause in read(text).clauses)
-    return {
+    return frozenset(
         word.name
         for condition in conditions_of_clauses
         if condition is not None
         for word in condition.words
-    }
+    )
 
 
 def check(clauses: Sequence[Clause], key: str, arguments: Arguments) -> None:

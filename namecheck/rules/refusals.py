@@ -14,6 +14,7 @@ from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Many, Tensor
 
 _DIMNAME = "(dimname)"
+_DENSE_ALONE: Final = "torch 2.12 gives names to dense tensors alone: name what `to_dense` returns."
 
 
 def not_supported(aten: str) -> Contradiction:
@@ -105,7 +106,7 @@ def only_strided() -> Contradiction:
     return Contradiction(
         "NC120",
         "NYI: named tensors only support strided layout",
-        help="torch 2.12 gives names to dense tensors alone: name what `to_dense` returns.",
+        help=_DENSE_ALONE,
     )
 
 
@@ -117,7 +118,7 @@ def no_view(tensor: Tensor) -> Contradiction:
     else:
         kind = layout.removeprefix("sparse_").upper()
         error, message = "RuntimeError", f"Sparse {kind} tensors do not have strides"
-    return Contradiction("NC120", message, error=error, help=only_strided().help)
+    return Contradiction("NC120", message, error=error, help=_DENSE_ALONE)
 
 
 _WITHOUT_STORAGE: Final[Mapping[str, str]] = {
