@@ -46,7 +46,8 @@ class Operator:
       first name. An elementwise result is not written to an input of another shape, unless it
       "takes late", after the inputs were read.
     - `may_be`: "input" where the result may be the input itself, as for ``x.contiguous()``; "input
-      unless changed" where it is, unless the call changes its dtype or device (``x.float()``).
+      unless changed" where it is, unless the call changes its dtype or device (``x.float()``);
+      "input of its rank" where it is, unless the rank changes (``x.flatten(1)``).
 
     Differences of torch 2.12, the last version with named tensors:
 
@@ -258,7 +259,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "abandoned",
             "takes late",
         ),
-        "may_be": ("input", "input unless changed"),
+        "may_be": ("input", "input unless changed", "input of its rank"),
         "flow": (
             *("normalises", "turns", "carries", "reduces", "selects", "contracts", "indexes"),
             *("bounds", "classifies", "picks", "scales", "divides", "meets"),

@@ -62,6 +62,8 @@ def _concatenated(tensors: Tensors, dim: DimArgument, *, natively: bool) -> Dims
     real = [dims for dims in lists if not _skipped(dims)]
     if any(map(_may_be_skipped, real)) and any(dims.rank != 1 for dims in real):
         return OPEN
+    if real and isinstance(dim, int) and dim not in (0, -1) and all(map(_may_be_skipped, real)):
+        return Dims((Dim(None, 0),))  # where torch refuses nothing
     first = locate(real[0], dim) if real and named is None else 0
     place = first if named is None else named
     if not isinstance(place, int) and any(map(_has_axes, real)):

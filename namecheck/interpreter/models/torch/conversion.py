@@ -41,7 +41,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
-from namecheck.interpreter.models.torch.operands import OperatorCall, is_one, may_be_one
+from namecheck.interpreter.models.torch.operands import OperatorCall, is_new, is_one, may_be_one
 from namecheck.rules import registry
 
 _NUMBERS: Final = frozenset({"float", "complex"})
@@ -73,11 +73,13 @@ def passed_on(
     input_value: TensorValue,
     tensor_value: TensorValue,
 ) -> Value:
-    """The result of a call that may return its operand; the operand where it certainly is that."""
+    """The result of a call that may return its operand; one of both where that is certain."""
     store = operator_call.store
     before = joins.held(input_value, store).tensor
     if is_one(operator_call, before, tensor_value.initial.tensor):
         return input_value
+    if is_new(operator_call, before, tensor_value.initial.tensor):
+        return tensor_value
     return picked(interpreter, input_value, tensor_value, store)
 
 

@@ -178,13 +178,25 @@ def is_one(operator_call: OperatorCall, input: Tensor, tensor: Tensor) -> bool:
     be another one of its kind.
     """
     row, args, keywords = operator_call.row, operator_call.args, operator_call.keywords
-    if row is None or row.may_be != "input unless changed" or input.dims != tensor.dims:
+    if row is None or input.dims != tensor.dims:
+        return False
+    if row.may_be == "input of its rank":
+        return input.dims.rank is not None
+    if row.may_be != "input unless changed":
         return False
     if len(args) > _MOST_OF_NO_COPY or not keywords.keys() <= _OF_NO_COPY:
         return False
     keeps_dtype = not row.dtype or row.dtype == "first" or _is_one_dtype(input, tensor)
     keeps_device = not row.device or (input.device == tensor.device and tensor.device in _SINGLE)
     return keeps_dtype and keeps_device
+
+
+def is_new(operator_call: OperatorCall, input: Tensor, tensor: Tensor) -> bool:
+    """Whether a result that is the input unless its rank changes is certainly another tensor."""
+    row, rank, other_rank = operator_call.row, input.dims.rank, tensor.dims.rank
+    if row is None or row.may_be != "input of its rank":
+        return False
+    return rank is not None and other_rank is not None and rank != other_rank
 
 
 def _is_one_dtype(input: Tensor, tensor: Tensor) -> bool:
