@@ -38,7 +38,9 @@ def write(
 
 
 def forget(target: Value | None, store: Store) -> None:
-    """Make tensors unknown that a call may have written to."""
+    """Make tensors unknown that a call may have written to, also those that a value may be."""
+    if isinstance(target, Opaque) and target.link is not None:
+        target = conversion.promote(target, store)
     if isinstance(target, TensorValue):
         joins.write(target, store, Held(Tensor()))
     elif isinstance(target, TupleValue):
