@@ -107,6 +107,8 @@ _TURNING: Final = frozenset(
 _COMPARES: Final = (
     "agree", "close", "compare", "corr", "diff", "distance", "equal", "error", "iou", "overlap",
     "similarity",
+    # The inverse of a ratio is one, too: that of a signal and its noise.
+    "nsr", "ratio", "snr",
 )  # fmt: skip
 
 

@@ -54,11 +54,19 @@ def einops_repeat(input: Several, pattern: str | Unknown, axes_lengths: Lengths)
 def einops_reduce(
     input: Several, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
 ) -> Dims:
-    """As `einops_rearrange`, without the letters that the right side lacks (einops.reduce)."""
+    """As `einops_rearrange`, without the letters that the right side lacks (einops.reduce).
+
+    The reductions "rearrange" and "repeat" are these operations.
+    """
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
-    patterns.check_reduction(left, right, reduction)
+    if reduction == "rearrange":
+        patterns.check_rearrangement(left, right)
+    elif reduction == "repeat":
+        patterns.check_repetition(left, right, list(axes_lengths))
+    elif not isinstance(reduction, Unknown):
+        patterns.check_reduction(left, right, reduction)
     return _transformed(_stacked(input), left, right, axes_lengths)
 
 

@@ -446,6 +446,10 @@ class Calls:
                 else interpreter.fresh("result")
             )
         layer = call.store.fork()
+        if self._is_observed:
+            from namecheck.interpreter.evaluation import lone_batches  # only where asked for
+
+            lone_batches.forget(call, layer)
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
         bindings = interpreter.declarations.bound(function, environment, layer)
