@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from namecheck.core import sizes
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.core.trees import grouped_operands
@@ -393,7 +394,12 @@ class Expressions:
             NONE if part is None else self.evaluate(part, store, frame)
             for part in (slice_node.lower, slice_node.upper, slice_node.step)
         )
-        return SliceValue(lower, upper, step)
+        cut = SliceValue(lower, upper, step)
+        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+            return cut
+        from namecheck.interpreter.evaluation import lone_items  # only where asked for
+
+        return lone_items.bounded(slice_node, cut)
 
     # Displays
 

@@ -12,7 +12,7 @@ from namecheck.interpreter.evaluation.frames import Call
 
 
 def forget(call: Call, store: Store) -> None:
-    """Forget that the first dim of an argument has the size 1, where all its sizes are literals.
+    """Forget that the first dim of an argument has the size 1, where no dim has a name.
 
     ``model(torch.randn(1, 3, 224, 224))`` says how many sizes there are, and not that the batch is
     one. Source: docs/evidence.md.
@@ -29,7 +29,7 @@ def forget(call: Call, store: Store) -> None:
 
 
 def _is_lone(dims: Dims) -> bool:
-    """Whether dims are one batch of literal sizes."""
+    """Whether dims without a name are a batch of one."""
     if dims.open or len(dims.prefix) < 2 or dims.prefix[0].size != 1:
         return False
-    return all(dim.name is None and type(dim.size) is int for dim in dims.prefix)
+    return all(dim.name is None for dim in dims.prefix)
