@@ -91,6 +91,13 @@ def is_name(node: ast.AST | None, word: str) -> bool:
     return isinstance(node, ast.Name) and node.id == word
 
 
+def last_word(expression: ast.expr) -> str:
+    """The last part of a dotted name; empty for any other expression."""
+    if isinstance(expression, ast.Attribute):
+        return expression.attr
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
 def add_children(node: ast.AST, added: list[ast.AST]) -> None:
     """Append the child nodes of a node to a list."""
     kind = node.__class__

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from namecheck.core.dataclasses import replace
+from namecheck.core.trees import last_word
 from namecheck.interpreter.domain import class_lookup, merges, meter
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -126,7 +127,7 @@ class Classes:
         own_fields: list[tuple[str, Value | None]] = []
         for statement in class_node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if _last_word(statement.annotation) not in ("ClassVar", "KW_ONLY"):
+                if _start_of(statement.annotation) not in ("ClassVar", "KW_ONLY"):
                     name = statement.target.id
                     own_fields.append((name, store.get((cls.address, name))))
             elif cls.style == "enum" and isinstance(statement, ast.Assign):
@@ -245,18 +246,18 @@ def _passed_on(cls: ClassValue) -> list[str]:
         for statement in base.node.body
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)
-        and _last_word(statement.annotation) == "InitVar"
+        and _start_of(statement.annotation) == "InitVar"
     )
     return list(dict.fromkeys(names))
 
 
-def _last_word(annotation: ast.expr) -> str:
+def _start_of(annotation: ast.expr) -> str:
     """The last part of the name at the start of an annotation: InitVar of ``InitVar[int]``."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return annotation.value.partition("[")[0].rpartition(".")[2].strip()
     if isinstance(annotation, ast.Subscript):
-        return _last_word(annotation.value)
-    return getattr(annotation, "attr", getattr(annotation, "id", ""))
+        return _start_of(annotation.value)
+    return last_word(annotation)
 
 
 def _metaclass(class_node: ast.ClassDef) -> list[ast.keyword]:

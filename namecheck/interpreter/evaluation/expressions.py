@@ -394,12 +394,12 @@ class Expressions:
             NONE if part is None else self.evaluate(part, store, frame)
             for part in (slice_node.lower, slice_node.upper, slice_node.step)
         )
-        cut = SliceValue(lower, upper, step)
+        slice_value = SliceValue(lower, upper, step)
         if self.interpreter.context.evidence is not Evidence.OBSERVED:
-            return cut
+            return slice_value
         from namecheck.interpreter.evaluation import lone_items  # only where asked for
 
-        return lone_items.bounded(slice_node, cut)
+        return lone_items.bounded(slice_node, slice_value)
 
     # Displays
 

@@ -11,14 +11,14 @@ from namecheck.interpreter.domain.values import Opaque, SliceValue, sized
 _PLACE = symbol("place")
 
 
-def bounded(slice_node: ast.Slice, cut: SliceValue) -> SliceValue:
+def bounded(slice_node: ast.Slice, slice_value: SliceValue) -> SliceValue:
     """A slice from an unknown place to the next one, with bounds whose difference is known.
 
     It has one item, as whoever writes it takes the place to be in the dim.
     """
-    if isinstance(cut.lower, Opaque) and _is_next(slice_node.lower, slice_node.upper):
-        return SliceValue(sized(_PLACE), sized(_PLACE + 1), cut.step)
-    return cut
+    if isinstance(slice_value.lower, Opaque) and _is_next(slice_node.lower, slice_node.upper):
+        return SliceValue(sized(_PLACE), sized(_PLACE + 1), slice_value.step)
+    return slice_value
 
 
 def _is_next(lower: ast.expr | None, upper: ast.expr | None) -> bool:

@@ -12,7 +12,7 @@ from namecheck.core.names import Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import is_name, nodes
+from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
 from namecheck.interpreter.domain.values import TensorValue, Value
@@ -105,7 +105,7 @@ def _compared_with_zero(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _raises(node)):
             for part in nodes(node.test):
                 if isinstance(part, ast.Compare) and _is_zero(part.comparators[-1]):
-                    yield _last_word(part.left)
+                    yield last_word(part.left)
 
 
 def _raises(branch: ast.If) -> bool:
@@ -114,10 +114,6 @@ def _raises(branch: ast.If) -> bool:
 
 def _is_zero(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Constant) and expression.value == 0
-
-
-def _last_word(expression: ast.expr) -> str:
-    return str(getattr(expression, "attr", None) or getattr(expression, "id", ""))
 
 
 def is_of_another_case(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
-from namecheck.core.trees import is_name, nodes
+from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain import class_lookup, meter
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Item, Parameter
@@ -439,7 +439,7 @@ def _is_for_arrays(function: FunctionValue) -> bool:
     """Whether a function is compiled for arrays, which its annotations may call tensors."""
     for decorator in getattr(function.node, "decorator_list", ()):
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if getattr(called, "attr", getattr(called, "id", "")) in _COMPILERS:
+        if last_word(called) in _COMPILERS:
             return True
     return False
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from namecheck.annotations.declarations import DTYPES
 from namecheck.core.syntax import LAYERS, Source
-from namecheck.core.trees import add_children, children, nodes
+from namecheck.core.trees import add_children, children, last_word, nodes
 from namecheck.interpreter.domain import scopes
 from namecheck.operators.shipped import column
 
@@ -261,10 +261,4 @@ def _declares(subscript: ast.Subscript) -> bool:
     parts = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else []
     if not any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts):
         return False
-    return _last_word(subscript.value) in _ANNOTATIONS or _last_word(parts[0]) == "Tensor"
-
-
-def _last_word(expression: ast.expr) -> str | None:
-    if isinstance(expression, ast.Attribute):
-        return expression.attr
-    return getattr(expression, "id", None)
+    return last_word(subscript.value) in _ANNOTATIONS or last_word(parts[0]) == "Tensor"
