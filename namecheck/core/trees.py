@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import Final
+from typing import Final, TypeGuard
 
 # The fields without nodes, in every kind of node, or with nodes that nobody needs: the context of
 # a name, and the operator of an expression.
@@ -96,6 +96,15 @@ def last_word(expression: ast.expr) -> str:
     if isinstance(expression, ast.Attribute):
         return expression.attr
     return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def is_reversed(node: ast.AST) -> TypeGuard[ast.Subscript]:
+    """Whether a node takes items backwards: ``x[:, ::-1]``."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    steps = [part.step for part in parts if isinstance(part, ast.Slice)]
+    return any(isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) for step in steps)
 
 
 def add_children(node: ast.AST, added: list[ast.AST]) -> None:

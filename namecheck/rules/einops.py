@@ -65,7 +65,7 @@ def einops_reduce(
         patterns.check_rearrangement(left, right)
     elif reduction == "repeat":
         patterns.check_repetition(left, right, list(axes_lengths))
-    elif not isinstance(reduction, Unknown):
+    else:
         patterns.check_reduction(left, right, reduction)
     return _transformed(_stacked(input), left, right, axes_lengths)
 

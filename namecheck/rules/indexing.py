@@ -395,14 +395,17 @@ def _lies_within(last: Known, size: Size) -> bool:
 
 
 def _bound(size: Size, limit: Any) -> Size:
-    """A start or stop counted from the left; unknown where its sign is unknown."""
+    """A start or stop counted from the left; unknown where its sign is unknown.
+
+    Whoever counts from the right, ``x[:, -n // 2 :]``, takes the number not to be 0.
+    """
     if not isinstance(limit, (int, Expression)):
         return UNKNOWN
     if is_at_least(0, limit):
         return limit
     if isinstance(size, Unknown):
         return UNKNOWN
-    if is_at_least(1, limit * -1):
+    if is_at_least(0, limit * -1):
         return size + limit
     return limit if is_at_least(0, size - limit) else UNKNOWN
 

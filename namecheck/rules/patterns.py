@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
-from namecheck.core.names import Contradiction
+from namecheck.core.names import UNKNOWN, Contradiction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,9 +212,12 @@ def check_repetition(left: Side, right: Side, sized: Sequence[str]) -> None:
 
 
 def check_reduction(left: Side, right: Side, reduction: object) -> None:
-    """Check that no letter is new, and that einops has the reduction."""
+    """Check that no letter is new, and that einops has the reduction.
+
+    An unknown one may be a repetition, which has new letters, but loses none.
+    """
     fresh = without(right.letters, left.letters)
-    if fresh:
+    if fresh and (reduction is not UNKNOWN or _lost(left, right)):
         raise wrong(
             f"Unexpected identifiers on the right side of reduce {reduction}: {listed(fresh)}",
             help="Every letter of the right side must be on the left side too.",

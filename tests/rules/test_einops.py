@@ -296,3 +296,25 @@ def test_what_einops_refuses_is_found_where_it_is_called() -> None:
 def test_a_reduction_keeps_dtypes(reduction: Any, dtype: str, result: Any) -> None:
     given = Tensor(Dims.of(None, None), dtype)
     assert infer("einops.reduce", given, "a b -> a", reduction).result.dtype == result
+
+
+@pytest.mark.parametrize(
+    ("operation", "pattern", "lengths", "result"),
+    [
+        ("repeat", "b c -> b r c", {"r": 2}, "b _=2 c"),
+        ("repeat", "b c -> b 2 c", {}, "b _=2 c"),
+        ("repeat", "b c -> b", {}, "NC114"),
+        ("repeat", "b c -> b r c", {}, "NC114"),
+        ("rearrange", "b c -> c b", {}, "c b"),
+        ("rearrange", "b c -> c", {}, "NC114"),
+        (UNKNOWN, "b c -> b 2 c", {}, "b _=2 c"),
+        (UNKNOWN, "b c -> b 2", {}, "NC114"),
+    ],
+)
+def test_reduce_by_an_operation(
+    operation: Any, pattern: str, lengths: dict[str, Any], result: str
+) -> None:
+    """The reductions "repeat" and "rearrange" are these operations."""
+    assert run("einops.reduce", ":b c", pattern, operation, **lengths) == result
+    module = infer("einops.layers.torch.Reduce", pattern, operation, annotated("b c"), **lengths)
+    assert told(module) == result

@@ -449,7 +449,7 @@ class Calls:
         if self._is_observed:
             from namecheck.interpreter.evaluation import lone_batches  # only where asked for
 
-            lone_batches.forget(call, layer)
+            call = lone_batches.opened(interpreter, call, layer)
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
         bindings = interpreter.declarations.bound(function, environment, layer)

@@ -7,25 +7,35 @@ from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TensorValue
+from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
-def forget(call: Call, store: Store) -> None:
-    """Forget that the first dim of an argument has the size 1, where no dim has a name.
+def opened(interpreter: Interpreter, call: Call, store: Store) -> Call:
+    """A call whose arguments have any batch where it is 1, and no dim has a name.
 
     ``model(torch.randn(1, 3, 224, 224))`` says how many sizes there are, and not that the batch is
-    one. Source: docs/evidence.md.
+    one. To the caller it is. Source: docs/evidence.md.
     """
-    for value in (*call.args, *call.kwargs.values()):
-        if isinstance(value, TensorValue):
-            content = joins.held(value, store)
-            if _is_lone(content.tensor.dims):
-                dims = content.tensor.dims
-                dims = dims.replace(0, replace(dims[0], size=UNKNOWN))
-                joins.write(
-                    value, store, replace(content, tensor=replace(content.tensor, dims=dims))
-                )
+    args = [_opened(interpreter, value, store) for value in call.args]
+    kwargs = {word: _opened(interpreter, value, store) for word, value in call.kwargs.items()}
+    if args == call.args and kwargs == call.kwargs:
+        return call
+    return replace(call, arguments=replace(call.arguments, args=args, kwargs=kwargs))
+
+
+def _opened(interpreter: Interpreter, value: Value, store: Store) -> Value:
+    if not isinstance(value, TensorValue):
+        return value
+    content = joins.held(value, store)
+    dims = content.tensor.dims
+    if not _is_lone(dims):
+        return value
+    tensor = replace(content.tensor, dims=dims.replace(0, replace(dims[0], size=UNKNOWN)))
+    return replace(
+        value, address=interpreter.new_address(), initial=replace(content, tensor=tensor)
+    )
 
 
 def _is_lone(dims: Dims) -> bool:

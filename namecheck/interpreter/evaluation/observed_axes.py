@@ -18,7 +18,7 @@ from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, of_rank
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
-from namecheck.core.trees import is_name, nodes
+from namecheck.core.trees import is_name, is_reversed, last_word, nodes
 from namecheck.interpreter.domain import joins, same_shapes
 from namecheck.interpreter.domain.addresses import AttributeTensor, HeldTensor, LayerTensor
 from namecheck.interpreter.domain.cells import NumberTest
@@ -520,15 +520,24 @@ def may_promote(interpreter: Interpreter, opaque: Opaque, store: Store, frame: F
 
 
 def is_used_as_tensor(word: str, definition: ast.AST) -> bool:
-    """Whether a function uses its parameter as only a tensor can be used."""
+    """Whether a function uses a variable as only a tensor can be used.
+
+    What it takes backwards is an array, as is what it makes a tensor of.
+    """
     used = False
     for node in nodes(definition):
+        if is_reversed(node) and is_name(node.value, word):
+            return False
+        if isinstance(node, ast.Assign) and _makes_array(node, word):
+            return False
         if not isinstance(node, ast.Call):
             continue
         callee = node.func
         if isinstance(callee, ast.Attribute) and is_name(callee.value, word):
             used |= callee.attr in _TENSOR_METHODS
         if any(is_name(argument, word) for argument in node.args):
+            if last_word(callee) in _CONSTRUCTORS:
+                return False
             first = callee
             while isinstance(first, ast.Attribute):
                 first = first.value
@@ -537,3 +546,15 @@ def is_used_as_tensor(word: str, definition: ast.AST) -> bool:
                     return False
                 used |= first.id in _FUNCTIONS
     return used
+
+
+def _makes_array(assignment: ast.Assign, word: str) -> bool:
+    """Whether a variable becomes an array that was a tensor: ``x = x.cpu().numpy()``."""
+    value = assignment.value
+    is_numpy = isinstance(value, ast.Call) and last_word(value.func) == "numpy"
+    return is_numpy and any(is_name(target, word) for target in assignment.targets)
+
+
+_CONSTRUCTORS: Final = frozenset(
+    {"FloatTensor", "LongTensor", "Tensor", "as_tensor", "asarray", "from_numpy", "tensor"}
+)

@@ -17,7 +17,7 @@ from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.unfollowed import filled_variables
-from namecheck.interpreter.domain.values import ListValue
+from namecheck.interpreter.domain.values import Address, ListValue, Picked
 from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall
 
 
@@ -57,8 +57,8 @@ def may_have_items(operator_call: OperatorCall) -> bool:
     ]
     if not empty_lists:
         return False
-    addresses = [each.address for each in empty_lists if isinstance(each.address, int)]
-    if any(address < environment.number for address in addresses):
+    addresses = [address for each in empty_lists for address in _addresses(each)]
+    if any(isinstance(one, int) and one < environment.number for one in addresses):
         return True
     filled_values = [
         store.get((environment.number, name)) for name in filled_variables(environment.scope)
@@ -66,6 +66,12 @@ def may_have_items(operator_call: OperatorCall) -> bool:
     return any(each in filled_values for each in empty_lists) or _has_items_of_others(
         operator_call.node, environment.scope
     )
+
+
+def _addresses(list_value: ListValue) -> Sequence[Address]:
+    """The addresses of a list: of each that it may be, where it is one of several."""
+    address = list_value.address
+    return [one.address for one in address.origins] if isinstance(address, Picked) else [address]
 
 
 def _has_items_of_others(node: Node, scope_node: ast.AST) -> bool:

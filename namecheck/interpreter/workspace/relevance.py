@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from namecheck.annotations.declarations import DTYPES
 from namecheck.core.syntax import LAYERS, Source
-from namecheck.core.trees import add_children, children, last_word, nodes
+from namecheck.core.trees import add_children, children, is_reversed, last_word, nodes
 from namecheck.interpreter.domain import scopes
 from namecheck.operators.shipped import column
 
@@ -142,10 +142,7 @@ def _is_of_arrays(node: ast.AST) -> bool:
     """Whether only an array has a method, or can be sliced so: a list has no second dim."""
     if isinstance(node, ast.Attribute):
         return node.attr == "astype"
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
-        return False
-    steps = [each.step for each in node.slice.elts if isinstance(each, ast.Slice)]
-    return any(isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) for step in steps)
+    return is_reversed(node) and isinstance(node.slice, ast.Tuple)
 
 
 def relevant_definitions(tree: ast.Module, vocabulary: frozenset[str]) -> frozenset[ast.AST]:
