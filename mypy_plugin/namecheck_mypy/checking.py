@@ -76,7 +76,7 @@ def _is_relevant(entry: Entry, files: ProjectFiles) -> bool:
         return False
     if entry.settings.checks_all and syntax.imports_torch(data):
         return True
-    return syntax.names_something(data) or b"namecheck:" in data
+    return entry.settings.names_dims(data) or b"namecheck:" in data
 
 
 def _diagnostics(

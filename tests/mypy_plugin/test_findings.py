@@ -94,6 +94,14 @@ reveal_type(
 )
 """
 OVERRIDES: Final = '[[tool.mypy.overrides]]\nmodule = "top"\n'
+UNDECLARED: Final = """\
+from typing import Any
+import torch
+
+def split(x: Any, heads: int) -> Any:
+    B, T, C = x.shape
+    return x.view(B, heads, T, C // heads)
+"""
 PLAIN: Final = """\
 import torch
 from torch import Tensor
@@ -165,6 +173,20 @@ def test_files_that_name_nothing_where_that_is_asked_for(project: Project) -> No
     project.settings('[tool.namecheck]\nattributes = "all"\n')
     assert {(file, line) for file, line, _ in agree(project)} == {("plain.py", 6)}
     assert {(file, line) for file, line, _ in agree(project)} == {("plain.py", 6)}
+    project.settings("")
+    assert agree(project) == set()
+
+
+def test_plain_code_where_that_is_asked_for(project: Project) -> None:
+    """The names that the code has all the same, also warm and after an edit."""
+    project.write({"model.py": UNDECLARED, "train.py": "import model\n"})
+    assert agree(project) == set()
+    project.settings('[tool.namecheck]\nevidence = "observed"\n')
+    assert {(file, line) for file, line, _ in agree(project)} == {("model.py", 6)}
+    assert {(file, line) for file, line, _ in agree(project)} == {("model.py", 6)}
+    project.replace("model.py", "(B, heads, T, C // heads)", "(B, T, heads, C // heads)")
+    assert agree(project) == set()
+    project.replace("model.py", "(B, T, heads, C // heads)", "(B, heads, T, C // heads)")
     project.settings("")
     assert agree(project) == set()
 
