@@ -409,9 +409,17 @@ class Calls:
         """Call a function of the program: by a summary of an earlier call, or by its body."""
         if self.interpreter.listeners.follow_calls:
             self._tell(function, call)
-        return self.summaries.call(
-            function, call, lambda followed: self._followed(function, followed)
-        )
+
+        def follow(followed: Call) -> Value:
+            return self._followed(function, followed)
+
+        if self._is_observed:
+            from namecheck.interpreter.evaluation import lone_batches  # only where asked for
+
+            return lone_batches.spread(
+                self.interpreter, call, lambda every: self.summaries.call(function, every, follow)
+            )
+        return self.summaries.call(function, call, follow)
 
     def _tell(self, function: FunctionValue, call: Call) -> None:
         """Tell the listeners of a call whose arguments are all written at its place."""
@@ -446,10 +454,6 @@ class Calls:
                 else interpreter.fresh("result")
             )
         layer = call.store.fork()
-        if self._is_observed:
-            from namecheck.interpreter.evaluation import lone_batches  # only where asked for
-
-            call = lone_batches.opened(interpreter, call, layer)
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
         bindings = interpreter.declarations.bound(function, environment, layer)

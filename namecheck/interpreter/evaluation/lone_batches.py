@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.domain.values import Held, TensorValue, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
-def opened(interpreter: Interpreter, call: Call, store: Store) -> Call:
-    """A call whose arguments have any batch where it is 1, and no dim has a name.
+def spread(interpreter: Interpreter, call: Call, follow: Callable[[Call], Value]) -> Value:
+    """Follow a call whose arguments have any batch where it is 1, and no dim has a name.
 
     ``model(torch.randn(1, 3, 224, 224))`` says how many sizes there are, and not that the batch is
-    one. To the caller it is. Source: docs/evidence.md.
+    one. To the caller it is, unless the function changes the argument. Source: docs/evidence.md.
     """
-    args = [_opened(interpreter, value, store) for value in call.args]
-    kwargs = {word: _opened(interpreter, value, store) for word, value in call.kwargs.items()}
+    args = [_opened(interpreter, value, call.store) for value in call.args]
+    kwargs = {word: _opened(interpreter, value, call.store) for word, value in call.kwargs.items()}
     if args == call.args and kwargs == call.kwargs:
-        return call
-    return replace(call, arguments=replace(call.arguments, args=args, kwargs=kwargs))
+        return follow(call)
+    arguments = replace(call.arguments, args=args, kwargs=kwargs)
+    result = follow(Call(arguments, call.node, call.store, call.frame))
+    pairs = zip((*call.args, *call.kwargs.values()), (*args, *kwargs.values()), strict=True)
+    for passed, value in pairs:
+        if isinstance(passed, TensorValue) and isinstance(value, TensorValue):
+            _take_changes(passed, value, call.store)
+    return result
+
+
+def _take_changes(passed: TensorValue, value: TensorValue, store: Store) -> None:
+    """Forget an argument that has other dims after a call than in its beginning."""
+    content = joins.held(value, store)
+    first, last = value.initial.tensor.dims, content.tensor.dims
+    has_labels = any(isinstance(name, str) for name in last.names)
+    if passed != value and (first.rank != last.rank or has_labels):
+        joins.write(passed, store, Held(Tensor()))
 
 
 def _opened(interpreter: Interpreter, value: Value, store: Store) -> Value:
