@@ -137,7 +137,7 @@ class Following:
         """Whether the call stack is so deep that the body of a function is not run."""
         budget, around = self.interpreter.budget, self.interpreter.progress.around
         # On unknown arguments every level of a recursion has the same outcome.
-        recursion = 2 if budget.sparing else _RECURSION
+        recursion = 1 if budget.shallow else 2 if budget.sparing else _RECURSION
         is_short = (
             budget.shallow and self.interpreter.context.files.unfollowed(function.node).is_short
         )

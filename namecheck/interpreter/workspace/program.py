@@ -68,13 +68,13 @@ class Program:
             for node in self.source.tree.body
             if isinstance(node, ast.If) and _tests_name(node.test)
         ]
-        self.interpreter.budget.sparing = False
+        budget, files = self.interpreter.budget, self.interpreter.context.files
+        budget.sparing, budget.shallow = False, files.only_reads_sizes(self.source)
         self.interpreter.execute(guarded, [layer], Frame(self.environment))
 
     def run_functions(self) -> None:
         """Run the entry points of the file, on unknown arguments."""
-        budget, files = self.interpreter.budget, self.interpreter.context.files
-        budget.sparing, budget.shallow = True, files.only_reads_sizes(self.source)
+        self.interpreter.budget.sparing = True
         frame = Frame(self.environment)
         meter = self.interpreter.context.ledger.meter
         meter.end_top()
