@@ -27,20 +27,19 @@ def spread(interpreter: Interpreter, call: Call, follow: Callable[[Call], Value]
         return follow(call)
     arguments = replace(call.arguments, args=args, kwargs=kwargs)
     result = follow(Call(arguments, call.node, call.store, call.frame))
-    pairs = zip((*call.args, *call.kwargs.values()), (*args, *kwargs.values()), strict=True)
-    for passed, value in pairs:
-        if isinstance(passed, TensorValue) and isinstance(value, TensorValue):
-            _take_changes(passed, value, call.store)
+    own = *call.args, *call.kwargs.values()
+    for tensor_value, copy in zip(own, (*args, *kwargs.values()), strict=True):
+        if isinstance(tensor_value, TensorValue) and isinstance(copy, TensorValue):
+            _take_changes(tensor_value, copy, call.store)
     return result
 
 
-def _take_changes(passed: TensorValue, value: TensorValue, store: Store) -> None:
-    """Forget an argument that has other dims after a call than in its beginning."""
-    content = joins.held(value, store)
-    first, last = value.initial.tensor.dims, content.tensor.dims
+def _take_changes(tensor_value: TensorValue, copy: TensorValue, store: Store) -> None:
+    """Forget an argument whose copy has other dims after a call than in its beginning."""
+    first, last = copy.initial.tensor.dims, joins.held(copy, store).tensor.dims
     has_labels = any(isinstance(name, str) for name in last.names)
-    if passed != value and (first.rank != last.rank or has_labels):
-        joins.write(passed, store, Held(Tensor()))
+    if copy != tensor_value and (first.rank != last.rank or has_labels):
+        joins.write(tensor_value, store, Held(Tensor()))
 
 
 def _opened(interpreter: Interpreter, value: Value, store: Store) -> Value:
