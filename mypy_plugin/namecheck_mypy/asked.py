@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple
 
 from namecheck.core.syntax import Refused
+from namecheck.core.trees import last_word
 from namecheck.project import Entry
 from namecheck_mypy.diagnostics import Diagnostic, names_at
 
@@ -49,5 +50,4 @@ def _spans(data: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _is_reveal_type(called: ast.expr) -> bool:
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name == "reveal_type"
+    return last_word(called) == "reveal_type"

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from namecheck.core import syntax
-from namecheck.core.trees import nodes
+from namecheck.core.trees import last_word, nodes
 
 _PATCHING: Final = frozenset({"delattr", "multiple", "object", "patch", "setattr"})
 _OF_TORCH: Final = frozenset({"F", "Tensor", "nn", "torch"})
@@ -30,10 +30,8 @@ def file_patches_torch(data: bytes, filename: str) -> bool:
 def _writes_to_torch(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
         return isinstance(node.ctx, (ast.Store, ast.Del)) and _is_of_torch(node.value)
-    if isinstance(node, ast.Call):
-        name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
-        if name in _PATCHING:
-            return any(map(_is_of_torch, node.args))
+    if isinstance(node, ast.Call) and last_word(node.func) in _PATCHING:
+        return any(map(_is_of_torch, node.args))
     return False
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from namecheck import operators
+from namecheck.core.trees import last_word
 from namecheck.migration.observations import Observed
 
 # Attributes that only tensors have.
@@ -42,7 +43,7 @@ def may_be_left(tree: ast.AST) -> bool:
 
 
 def _annotates(subscript: ast.Subscript) -> bool:
-    return getattr(subscript.value, "attr", getattr(subscript.value, "id", "")) == "Annotated"
+    return last_word(subscript.value) == "Annotated"
 
 
 def _text(node: ast.AST) -> str:
@@ -102,7 +103,7 @@ def _uses_names(use: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
 def _makes(call_node: ast.Call, labels: frozenset[str], defined: frozenset[str]) -> bool:
     """Whether it makes a layer, or a partial function, from a name."""
     called = call_node.func
-    word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    word = last_word(called)
     if word.startswith("partial"):
         of_own = bool(call_node.args) and getattr(call_node.args[0], "id", "") in defined
         rest = (*call_node.args[1:], *_values(call_node))

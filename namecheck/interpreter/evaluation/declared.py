@@ -20,6 +20,7 @@ from namecheck.annotations.declarations import (
     declares_dims,
 )
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.trees import last_word
 from namecheck.interpreter.domain.scopes import decorators, parameters, statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -258,8 +259,7 @@ def _literals(annotation: ast.expr | None) -> Iterator[str | int]:
     """The strings and numbers in ``Literal["sum", "mean"]``."""
     if not isinstance(annotation, ast.Subscript):
         return
-    word = annotation.value
-    if (word.attr if isinstance(word, ast.Attribute) else getattr(word, "id", "")) != "Literal":
+    if last_word(annotation.value) != "Literal":
         return
     inside = annotation.slice
     for option in inside.elts if isinstance(inside, ast.Tuple) else [inside]:

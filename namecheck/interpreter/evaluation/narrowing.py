@@ -14,7 +14,7 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.core.trees import compared_pairs, grouped_operands
+from namecheck.core.trees import compared_pairs, grouped_operands, last_word
 from namecheck.interpreter.domain import (
     class_lookup,
     device_values,
@@ -309,7 +309,7 @@ def _refine_sizes(
     interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``self.rows == self.columns``: an attribute with the name of an axis is its size."""
-    words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left_node, right_node)]
+    words = map(last_word, (left_node, right_node))
     one, other = (interpreter.declarations.size_of_axis(word, store, frame) for word in words)
     if not isinstance(one, Unknown) and not isinstance(other, Unknown):
         equalities.equate(one, other, store)
@@ -514,8 +514,7 @@ def _refine_call(
     interpreter: Interpreter, call_node: ast.Call, truth: bool, store: Store, frame: Frame
 ) -> bool:
     """``isinstance(x, T)``, ``torch.jit.isinstance(x, T)``."""
-    function = call_node.func
-    word = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    word = last_word(call_node.func)
     if word == "isinstance" and len(call_node.args) == 2:
         kinds = interpreter.evaluate(call_node.args[1], store, frame)
         return _keep(

@@ -16,6 +16,7 @@ from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression, symbol
+from namecheck.core.trees import last_word
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, with_tag
@@ -95,9 +96,8 @@ def _check(
     if not isinstance(expression, ast.Call) or len(expression.args) < 2:
         return None
     subject, list_node = expression.args[:2]
-    function = expression.func
-    word = str(getattr(function, "attr", None) or getattr(function, "id", ""))
-    if not isinstance(subject, (ast.Name, ast.Attribute)) or not re.fullmatch(_CHECK, word):
+    is_check = re.fullmatch(_CHECK, last_word(expression.func))
+    if not isinstance(subject, (ast.Name, ast.Attribute)) or not is_check:
         return None
     wanted_dims = _wanted_dims(list_node)
     if wanted_dims is None:

@@ -17,7 +17,7 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, named_by, of_rank
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression
-from namecheck.core.trees import compared_pairs
+from namecheck.core.trees import compared_pairs, last_word
 from namecheck.interpreter.domain import joins, size_symbols
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.evaluation import observed_axes
@@ -40,10 +40,9 @@ def checked(expression: ast.expr) -> ast.expr | None:
     """The test that a statement's call passes to a function that raises unless it is true."""
     if not isinstance(expression, ast.Call) or not expression.args:
         return None
-    function, test = expression.func, expression.args[0]
-    word = str(getattr(function, "attr", None) or getattr(function, "id", ""))
+    test = expression.args[0]
     is_test = isinstance(test, (ast.Compare, ast.BoolOp))
-    return test if is_test and re.fullmatch(_CHECK, word) else None
+    return test if is_test and re.fullmatch(_CHECK, last_word(expression.func)) else None
 
 
 def learn_all(interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame) -> None:

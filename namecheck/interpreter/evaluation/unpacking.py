@@ -13,6 +13,7 @@ from namecheck.core.dims import of_rank
 from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.tensors import Tensor, covers
+from namecheck.core.trees import last_word
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import (
     Attribute,
@@ -77,7 +78,7 @@ def refuse_count(
     call_node = statement.value
     if not isinstance(call_node, ast.Call) or not isinstance(value, TupleValue):
         return
-    word = getattr(call_node.func, "attr", None) or getattr(call_node.func, "id", None)
+    word = last_word(call_node.func)
     if word not in _CUTS or not all(isinstance(piece, TensorValue) for piece in value.items):
         return
     count, got = len(target_nodes.elts), len(value.items)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Source
+from namecheck.core.trees import last_word
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -186,5 +187,4 @@ def _for_type_checkers(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.Im
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    word = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", None)
-    return word == "TYPE_CHECKING"
+    return last_word(test) == "TYPE_CHECKING"
