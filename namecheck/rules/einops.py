@@ -58,15 +58,14 @@ def einops_reduce(
 
     The reductions "rearrange" and "repeat" are these operations.
     """
+    if reduction == "rearrange":
+        return einops_rearrange(input, pattern, axes_lengths)
+    if reduction == "repeat":
+        return einops_repeat(input, pattern, axes_lengths)
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
-    if reduction == "rearrange":
-        patterns.check_rearrangement(left, right)
-    elif reduction == "repeat":
-        patterns.check_repetition(left, right, list(axes_lengths))
-    else:
-        patterns.check_reduction(left, right, reduction)
+    patterns.check_reduction(left, right, reduction)
     return _transformed(_stacked(input), left, right, axes_lengths)
 
 

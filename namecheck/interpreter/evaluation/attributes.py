@@ -149,8 +149,7 @@ class Attributes:
         if override is not None:
             return override
         if opaque.key.failed:  # the program has ended, or goes on anyhow
-            if operators.is_in_place(name):
-                self._forget_tensors(opaque, store)
+            self.interpreter.torch.forget(name, [opaque], {}, store)
             return Opaque(Attribute(opaque.key, name))
         if narrowing.is_tensor(opaque, store):
             tensor = self.interpreter.torch.promote(opaque, store)
@@ -163,10 +162,6 @@ class Attributes:
             case Attribute(Instance() as owner, "__dict__") if name in CHANGING:
                 self.forget(owner, store)
         return Opaque(Attribute(opaque.key, name))
-
-    def _forget_tensors(self, opaque: Opaque, store: Store) -> None:
-        """Make the tensors unknown that an unknown value may be, as it is changed in place."""
-        self.interpreter.torch.forget("", (), {"out": opaque}, store)
 
     def _is_of_tensors(self, name: str, frame: Frame) -> bool:
         """Whether the code itself tells that what has a method of this name is a tensor."""
@@ -378,7 +373,7 @@ class Attributes:
             )
             return
         if isinstance(target, Opaque) and self.interpreter.torch.has(f"{name}=", "s"):
-            self._forget_tensors(target, store)
+            self.interpreter.torch.forget(f"{name}=", [], {"out": target}, store)
         if isinstance(target, TensorValue) and name == "data":
             self.interpreter.torch.replace_data(target, value, store)
         if isinstance(target, Instance):

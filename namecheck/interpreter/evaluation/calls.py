@@ -410,16 +410,16 @@ class Calls:
         if self.interpreter.listeners.follow_calls:
             self._tell(function, call)
 
-        def follow(followed: Call) -> Value:
-            return self._followed(function, followed)
-
-        if self._is_observed:
-            from namecheck.interpreter.evaluation import lone_batches  # only where asked for
-
-            return lone_batches.spread(
-                self.interpreter, call, lambda every: self.summaries.call(function, every, follow)
+        def summarised(call: Call) -> Value:
+            return self.summaries.call(
+                function, call, lambda followed: self._followed(function, followed)
             )
-        return self.summaries.call(function, call, follow)
+
+        if not self._is_observed:
+            return summarised(call)
+        from namecheck.interpreter.evaluation import lone_batches  # only where asked for
+
+        return lone_batches.called(self.interpreter, call, summarised)
 
     def _tell(self, function: FunctionValue, call: Call) -> None:
         """Tell the listeners of a call whose arguments are all written at its place."""

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 _CALL_DEPTH: Final = 16
 _SPARING_DEPTH: Final = 6
 _SHALLOW_DEPTH: Final = 2
+# How many frames of one function the call stack may have besides. On unknown arguments, and in a
+# file that declares no dims, every level of a recursion has the same outcome.
+_RECURSION: Final = 8
+_SPARING_RECURSION: Final = 2
+_SHALLOW_RECURSION: Final = 1
 # How many paths are kept apart, likewise.
 _PATHS: Final = 8
 _SPARING_PATHS: Final = 3
@@ -125,6 +130,13 @@ class Budget:
         if self.brief:
             return 1
         return _SPARING_PATHS if self.sparing else _PATHS
+
+    @property
+    def recursion(self) -> int:
+        """How many frames of a function there may be when it is entered once more."""
+        if self.shallow:
+            return _SHALLOW_RECURSION
+        return _SPARING_RECURSION if self.sparing else _RECURSION
 
     def depth(self, *, is_short: bool) -> int:
         """How deep calls are followed, to a function that may be short."""

@@ -21,8 +21,6 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.told_results import ToldResults
 
-# How many frames of one function the call stack may have.
-_RECURSION: Final = 8
 # How many frames of calls by unknown code it may have: such code may be given functions again in
 # each function that it calls, itself among them.
 _HANDED_ON: Final = 3
@@ -136,8 +134,6 @@ class Following:
     def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
         """Whether the call stack is so deep that the body of a function is not run."""
         budget, around = self.interpreter.budget, self.interpreter.progress.around
-        # On unknown arguments every level of a recursion has the same outcome.
-        recursion = 1 if budget.shallow else 2 if budget.sparing else _RECURSION
         is_short = (
             budget.shallow and self.interpreter.context.files.unfollowed(function.node).is_short
         )
@@ -146,7 +142,10 @@ class Following:
             if around is not None:
                 around.is_cut = True
             return True
-        if not budget.brief and circumstances.times_entered(function.node, frame) > recursion:
+        if (
+            not budget.brief
+            and circumstances.times_entered(function.node, frame) > budget.recursion
+        ):
             if around is not None:
                 around.cut.add(function.node)
             return True

@@ -15,8 +15,8 @@ from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
-def spread(interpreter: Interpreter, call: Call, follow: Callable[[Call], Value]) -> Value:
-    """Follow a call whose arguments have any batch where it is 1, and no dim has a name.
+def called(interpreter: Interpreter, call: Call, follow: Callable[[Call], Value]) -> Value:
+    """The result of a call whose arguments have any batch where it is 1, and no dim has a name.
 
     ``model(torch.randn(1, 3, 224, 224))`` says how many sizes there are, and not that the batch is
     one. To the caller it is, unless the function changes the argument. Source: docs/evidence.md.
@@ -29,16 +29,18 @@ def spread(interpreter: Interpreter, call: Call, follow: Callable[[Call], Value]
     result = follow(Call(arguments, call.node, call.store, call.frame))
     own = *call.args, *call.kwargs.values()
     for tensor_value, copy in zip(own, (*args, *kwargs.values()), strict=True):
-        if isinstance(tensor_value, TensorValue) and isinstance(copy, TensorValue):
+        if copy is not tensor_value:
             _take_changes(tensor_value, copy, call.store)
     return result
 
 
-def _take_changes(tensor_value: TensorValue, copy: TensorValue, store: Store) -> None:
+def _take_changes(tensor_value: Value, copy: Value, store: Store) -> None:
     """Forget an argument whose copy has other dims after a call than in its beginning."""
+    if not isinstance(tensor_value, TensorValue) or not isinstance(copy, TensorValue):
+        return
     first, last = copy.initial.tensor.dims, joins.held(copy, store).tensor.dims
     has_labels = any(isinstance(name, str) for name in last.names)
-    if copy != tensor_value and (first.rank != last.rank or has_labels):
+    if first.rank != last.rank or has_labels:
         joins.write(tensor_value, store, Held(Tensor()))
 
 

@@ -65,6 +65,10 @@ _ARRAY_METHODS: Final = frozenset(
 )  # fmt: skip
 _FUNCTIONS: Final = frozenset({"torch", "F", "nn", "functional", "einops", "rearrange"})
 _FOREIGN: Final = frozenset({"np", "numpy", "cv2", "Image", "jnp", "jax", "tf", "pd", "plt", "sk"})
+# What makes a tensor of an array.
+_CONSTRUCTORS: Final = frozenset(
+    {"FloatTensor", "LongTensor", "Tensor", "as_tensor", "asarray", "from_numpy", "tensor"}
+)
 # The most dims that a tensor is taken to have.
 _MOST_DIMS: Final = 6
 # Those of a tensor of which the first one is no side of a square, unless it is a parameter.
@@ -553,8 +557,3 @@ def _makes_array(assignment: ast.Assign, word: str) -> bool:
     value = assignment.value
     is_numpy = isinstance(value, ast.Call) and last_word(value.func) == "numpy"
     return is_numpy and any(is_name(target, word) for target in assignment.targets)
-
-
-_CONSTRUCTORS: Final = frozenset(
-    {"FloatTensor", "LongTensor", "Tensor", "as_tensor", "asarray", "from_numpy", "tensor"}
-)

@@ -68,13 +68,12 @@ class Program:
             for node in self.source.tree.body
             if isinstance(node, ast.If) and _tests_name(node.test)
         ]
-        budget, files = self.interpreter.budget, self.interpreter.context.files
-        budget.sparing, budget.shallow = False, files.only_reads_sizes(self.source)
+        self._begin(sparing=False)
         self.interpreter.execute(guarded, [layer], Frame(self.environment))
 
     def run_functions(self) -> None:
         """Run the entry points of the file, on unknown arguments."""
-        self.interpreter.budget.sparing = True
+        self._begin(sparing=True)
         frame = Frame(self.environment)
         meter = self.interpreter.context.ledger.meter
         meter.end_top()
@@ -88,6 +87,11 @@ class Program:
                 self.interpreter.give_up(function.node, cause)
                 if meter.is_spent:
                     break
+
+    def _begin(self, *, sparing: bool) -> None:
+        """Set how far calls are followed: less far where the file declares no dims."""
+        budget, files = self.interpreter.budget, self.interpreter.context.files
+        budget.sparing, budget.shallow = sparing, files.only_reads_sizes(self.source)
 
     def run_briefly(self) -> None:
         """Run the top level, then each function by itself."""
