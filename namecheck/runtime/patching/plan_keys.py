@@ -31,6 +31,12 @@ def of(value: Any) -> Hashable:
     return cast(Hashable, type(value))
 
 
+def typed(value: Any) -> Any:
+    """A number that is no int, with its type: 1, True and 1.0 have one hash, and differ."""
+    kind = value.__class__
+    return (kind, value) if kind is bool or kind is float or kind is complex else value
+
+
 def rank_of(tensor: torch.Tensor) -> Hashable:
     """The part of an unnamed tensor that a plan depends on: the rank, and a sparse layout."""
     rank = tensor.dim()

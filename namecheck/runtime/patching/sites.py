@@ -176,7 +176,9 @@ class Site:
             return self._overridden(args, kwargs)
         names = tensor_names.names_of(args[0])
         before = plan_keys.rank_of(args[0]) if names is None else names
-        key = (before, *_without_lists((args[1:], tuple(kwargs.items()))))
+        passed = tuple(map(plan_keys.typed, args[1:]))
+        named = tuple((name, plan_keys.typed(value)) for name, value in kwargs.items())
+        key = (before, *_without_lists((passed, named)))
         entry = _entry(self.general_memo, (key,))
         if entry is not None and tensor_names.has_rank_of_names(args[0]):
             changed, result_names = entry

@@ -79,8 +79,8 @@ def _position(positional: Sequence[tuple[str, str]], name: str) -> int:
 def write(shape: Shape) -> str:
     """The source of the wrapper.
 
-    Its globals are M (MISSING), Tensor, strided, original, swift (the same for tensors, with a
-    faster call), learn, call, refused, gathered, and a memo for each number of arguments.
+    Its globals are M (MISSING), Tensor, strided, typed, original, swift (the same for tensors, with
+    a faster call), learn, call, refused, gathered, and a memo for each number of arguments.
     """
     head, *rest = shape.names
     parameters = [head, *(["/"] if shape.bound else []), *rest, *shape.rare]
@@ -160,13 +160,17 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
             "    except Exception: is_stale = True",  # what a file holds may have no length
             f"    if is_stale: return call(({passed},), {{}})",
         ]
+    for index, name in enumerate(values):
+        is_plain = f"{name}.__class__ is int or {name}.__class__ is str"
+        lines.append(f"k{index} = {name} if {is_plain} else typed({name})")
     if tensors and not shape.strict:
         lines.append(f"if n0 is None: n0 = {_rank_of(head, shape)}")
         lines += [
             f"if m{i} is None: m{i} = {_rank_of(name, shape)}" for i, name in enumerate(tensors)
         ]
     # Nested look-ups are faster than one look-up of a tuple, which hashes all of its parts.
-    key = [*values, "n0", *(f"m{i}" for i in range(len(tensors)))]
+    keys = [f"k{index}" for index in range(len(values))]
+    key = [*keys, "n0", *(f"m{i}" for i in range(len(tensors)))]
     subscripts = "".join(f"[{part}]" for part in key)
     arguments = [f"v{i}" if name in values else name for i, name in enumerate(passed_names)]
     unpacked = [f"v{passed_names.index(name)}" for name in values]

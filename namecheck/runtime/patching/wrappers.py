@@ -218,6 +218,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
         "M": MISSING,
         "Tensor": torch.Tensor,
         "strided": torch.strided,
+        "typed": plan_keys.typed,
         "original": site.original,
         "swift": _swift(site),
         **{f"memo{count}": memo for count, memo in enumerate(site.exact_memos)},

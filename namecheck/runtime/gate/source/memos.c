@@ -20,11 +20,30 @@ look_up(PyObject *memo, PyObject *key, PyObject **entry)
     return 0;
 }
 
+/* A number of another kind than int with its type, as `typed` has it: 1, True and 1.0 have one hash.
+   There is one such key for each bool, so that recent look-ups know it. */
+static PyObject *
+typed(PyObject *number)
+{
+    static PyObject *of_bools[2];
+    if (!PyBool_Check(number)) {
+        return PyTuple_Pack(2, (PyObject *)Py_TYPE(number), number);
+    }
+    PyObject **place = &of_bools[number == Py_True];
+    if (*place == NULL) {
+        *place = PyTuple_Pack(2, (PyObject *)&PyBool_Type, number);
+    }
+    return Py_XNewRef(*place);
+}
+
 /* An argument as part of a key; a new reference. A list is a tuple that begins with the type, since
    lists have no hash (`_without_lists`); long ones are data, and in no key. */
 static PyObject *
 as_key(PyObject *value)
 {
+    if (PyBool_Check(value) || PyFloat_CheckExact(value) || PyComplex_CheckExact(value)) {
+        return typed(value);
+    }
     if (!PyList_CheckExact(value) || PyList_GET_SIZE(value) > LONGEST_LIST) {
         return Py_NewRef(value);
     }

@@ -122,7 +122,8 @@ exact_named(Gate *gate, PyObject *const *args, Py_ssize_t count, PyObject **name
             if (key[values] == NULL) {
                 goto done;
             }
-            lasting &= key[values++] == args[i];
+            lasting &= key[values] == args[i] || PyBool_Check(args[i]);
+            values++;
             may_name |= PyUnicode_CheckExact(args[i]) || !lasting;
         }
     }
