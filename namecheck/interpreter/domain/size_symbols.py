@@ -18,6 +18,7 @@ from namecheck.interpreter.domain.provenance import (
     Item,
     Operation,
     Parameter,
+    Result,
     SizeOf,
 )
 from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
@@ -59,11 +60,23 @@ def _of_key(part: object, depth: int) -> Known | None:
         case Fresh("join", number):
             # Two paths have two values for it: whichever it is, it is one number.
             return symbol(naming.of_number("choice", number))
+        case Result("int", (Key() as number_key,)):
+            return _truncated(number_key, depth)
         case Operation(name, (left, right)) if name in _ARITHMETIC:
             sizes = _of_key(left, depth + 1), _of_key(right, depth + 1)
             if sizes[0] is None or sizes[1] is None or (name == "FloorDiv" and sizes[1] == 0):
                 return None
             return _ARITHMETIC[name](sizes[0], sizes[1])
+    return None
+
+
+def _truncated(key: Key, depth: int) -> Known | None:
+    """``int(dim / heads)``: sizes are not negative, so that it is a floor division."""
+    match key.provenance:
+        case Operation("Div", operands):
+            return _of_key(Key(Operation("FloorDiv", operands)), depth)
+        case Operation("FloorDiv"):
+            return _of_key(key, depth)
     return None
 
 

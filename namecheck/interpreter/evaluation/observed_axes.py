@@ -34,7 +34,12 @@ from namecheck.interpreter.domain.values import (
     Value,
     sized,
 )
-from namecheck.interpreter.evaluation import narrowing, refused_ranks, unpacking
+from namecheck.interpreter.evaluation import (
+    counted_ranks,
+    narrowing,
+    refused_ranks,
+    unpacking,
+)
 from namecheck.interpreter.evaluation.frames import Frame, is_within
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.size_readings import (
@@ -43,6 +48,7 @@ from namecheck.interpreter.evaluation.size_readings import (
     all_sizes,
     chosen,
     inline,
+    part_of,
     readings,
     subjects,
 )
@@ -102,8 +108,32 @@ def observe_inline(
     interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
 ) -> None:
     """Name the dims of the tensors whose sizes an expression reads."""
+    ranks = counted_ranks.counted(frame.environment.scope)
+    if ranks:
+        for node in nodes(expression):
+            if isinstance(node, ast.expr) and node in ranks:
+                _count(interpreter, node, ranks[node], store, frame)
     for reading in inline(expression):
         _observe(interpreter, reading, store, frame)
+
+
+def _count(
+    interpreter: Interpreter, shape_node: ast.expr, rank: int, store: Store, frame: Frame
+) -> None:
+    """Give the tensor of ``x.shape[:-1]`` its rank, and names but for the last dim."""
+    part = part_of(shape_node)
+    value = None if part is None else tensor_of(interpreter, part.subject, store, frame)
+    if part is None or value is None:
+        return
+    content = joins.held(value, store)
+    dims = of_rank(content.tensor.dims, rank) if content.tensor.dims.open else None
+    if dims is None:
+        return
+    joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=dims)))
+    if ast.unparse(part.subject) not in subjects(frame.environment.scope):
+        reading = all_sizes(part.subject, rank)
+        but_last = replace(reading, variables=reading.variables[:-1])
+        _observe(interpreter, but_last, store, frame)
 
 
 def observe_shape(
@@ -141,7 +171,7 @@ def number(interpreter: Interpreter, assignment: ast.Assign, value: Value, store
         return chosen_number
     if not isinstance(value, Opaque) or value.kind != "int" or not isinstance(lvalue, ast.Name):
         return value
-    if inline(assignment.value):
+    if inline(assignment.value) or symbolic(value) is not None:
         return value
     match value.key.provenance:
         case Fresh() | Result("int"):
