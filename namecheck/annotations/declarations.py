@@ -264,6 +264,11 @@ _TENSORS: Final = frozenset(
         *(f"{kind}Tensor" for kind in ("Long", "Int", "Short", "Char", "Byte")),
     }
 )
+# The arrays of numpy and jax have other operators and dtypes.
+_OTHER_ARRAYS: Final = frozenset({"ndarray", "Array"})
+_PRECISIONS: Final = frozenset(
+    {*_SINGLE, "bf16", "fp8", "fp16", "fp32", "fp64", "tf32", "half", "double"}
+)
 # What says something of a variable, and nothing of its value.
 _QUALIFIERS: Final = frozenset({"Final", "ClassVar", "Required", "NotRequired", "ReadOnly"})
 # The dtypes that torchtyping writes as types of Python.
@@ -352,17 +357,31 @@ def _word(name: str, resolve: Resolve) -> str:
 
 
 def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth: int) -> Declared:
-    """Read ``Annotated[Tensor, "N C"]`` or ``Float[Tensor, "N C"]``, also of an optional tensor."""
+    """Read ``Annotated[Tensor, "N C"]`` or ``Float[Tensor, "N C"]``, also of an optional tensor.
+
+    The dims of ``Float[Float[Tensor, "N"], "B"]`` are joined, ``"B N"``, as jaxtyping does.
+    """
     inner, *others = members
     texts = [other.value for other in others if isinstance(other, ast.Constant)]
     text = next((text for text in texts if isinstance(text, str)), None)
     if text is None:
         return _read(inner, resolve, depth + 1) if word == "Annotated" else ANYTHING
     if word != "Annotated":
+        options = _options(inner, resolve)
+        joined = [_joined(text, option, resolve) for option in options]
+        if any(joined):
+            return union(
+                [
+                    _read(inside or option, resolve, depth + 1)
+                    for option, inside in zip(options, joined, strict=True)
+                ]
+            )
         array = _dotted(inner)
-        if array is not None and _word(array, resolve) == "ndarray":
-            return ANYTHING  # an array of numpy has other operators and dtypes
+        if array is not None and _word(array, resolve) in _OTHER_ARRAYS:
+            return ANYTHING
         return tensor(text, DTYPES[word], word)
+    if _is_of_precision(text):
+        return ANYTHING
     names = {_dotted(part) for part in _options(inner, resolve)}
     words = {name.rpartition(".")[2] for name in names if name is not None}
     if not words & _TENSORS:
@@ -375,6 +394,25 @@ def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth
     if len(names) == 2 and "None" in words:
         return union([declared, NOTHING])
     return declared if len(names) == 1 else union([declared, NO_TENSOR])
+
+
+def _joined(text: str, expression: ast.expr, resolve: Resolve) -> ast.Subscript | None:
+    """An inner declaration of jaxtyping with the dims of an outer one before its own."""
+    if not isinstance(expression, ast.Subscript) or not isinstance(expression.slice, ast.Tuple):
+        return None
+    name = _dotted(expression.value)
+    inner, *others = expression.slice.elts
+    own = next((_constant(other) for other in others), None)
+    if name is None or _word(name, resolve) not in DTYPES or not isinstance(own, str):
+        return None
+    dims = ast.Constant(f"{text} {own}")
+    return ast.Subscript(expression.value, ast.Tuple([inner, dims]))
+
+
+def _is_of_precision(text: str) -> bool:
+    """Whether the text beside a tensor says how exact its numbers are: ``"precision=fp32"``."""
+    items = [item.rpartition("=") for item in text.split()]
+    return any(value.lower() in _PRECISIONS for _, _, value in items)
 
 
 def _read_tensor_type(members: Sequence[ast.expr]) -> Declared:
@@ -458,7 +496,7 @@ def _options(expression: ast.expr, resolve: Resolve) -> list[ast.expr]:
                 else [expression.slice]
             )
     elif (name := _dotted(expression)) is not None and (alias := resolve(name)) is not None:
-        return [alias]
+        return _options(alias, _except_for(name, resolve))
     return (
         [option for member in members for option in _options(member, resolve)]
         if members

@@ -223,6 +223,8 @@ _SCOPES: Final = f"{_SCOPE}([0-9]+)"
 OF_PAIRS: Final = frozenset("ijk")
 _BATCH: Final = frozenset({"b", "bs", "bsz", "batch", "batch_size", "batchsize"})
 _SEVERAL: Final = "several"
+# Between the words of a dim that is one of two.
+_OR: Final = "_or_"
 
 
 def scopes(text: str) -> tuple[int, ...]:
@@ -290,10 +292,18 @@ def match(name: Name, other_name: Name) -> Answer:
     if isinstance(name, Axis) and isinstance(other_name, Axis):
         if name.name == other_name.name or _same_factors(name, other_name):
             return Answer.YES
-        return Answer.NO if _scope(name) == _scope(other_name) != _SEVERAL else Answer.MAYBE
+        if _scope(name) != _scope(other_name) or _scope(name) == _SEVERAL:
+            return Answer.MAYBE
+        return Answer.MAYBE if _is_either(name, other_name) else Answer.NO
     if word(name) == word(other_name):
         return Answer.YES
     return Answer.NO if _is_unscoped(name) and _is_unscoped(other_name) else Answer.MAYBE
+
+
+def _is_either(axis: Axis, other_axis: Axis) -> bool:
+    """Whether the word of one says that it may be the other: `rows_or_columns` and `rows`."""
+    word, other_word = bare(axis.name), bare(other_axis.name)
+    return word in other_word.split(_OR) or other_word in word.split(_OR)
 
 
 def _scope(axis: Axis) -> str:

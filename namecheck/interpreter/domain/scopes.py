@@ -173,6 +173,25 @@ def is_stub(node: ast.AST) -> bool:
     return "abstractmethod" in decorators(node) or all(map(_is_trivial, node.body))
 
 
+def is_unwritten(node: ast.AST) -> bool:
+    """Whether the result of a function is that of others which override it, and not its own None.
+
+    Its body is missing, though it declares a result, or is ``...``, or it is abstract.
+    """
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not is_stub(node):
+        return False
+    last = node.body[-1]
+    is_ellipsis = (
+        isinstance(last, ast.Expr)
+        and isinstance(last.value, ast.Constant)
+        and last.value.value is ...
+    )
+    declares_value = node.returns is not None and not (
+        isinstance(node.returns, ast.Constant) and node.returns.value is None
+    )
+    return is_ellipsis or declares_value or "abstractmethod" in decorators(node)
+
+
 def decorators(node: ast.AST) -> set[str]:
     """The last words of the names of a function's decorators."""
     words = set[str]()

@@ -286,6 +286,10 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
 _ALIASED: Final = (ast.Subscript, ast.Name, ast.Attribute)
 
 
+def _is_union(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.BitOr)
+
+
 def _defining(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[ast.stmt, str]]:
     """The statements of a module that may define aliases, in its classes and branches, too."""
     for statement in body:
@@ -310,7 +314,9 @@ def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 for target in statement.targets:
                     if isinstance(target, ast.Name):
                         yield prefix + target.id, statement.value
-        elif isinstance(statement, ast.Assign) and isinstance(statement.value, _ALIASED):
+        elif isinstance(statement, ast.Assign) and (
+            isinstance(statement.value, _ALIASED) or _is_union(statement.value)
+        ):
             for target in statement.targets:
                 if isinstance(target, ast.Name):
                     yield target.id, statement.value

@@ -56,9 +56,7 @@ class Following:
             interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
             self.havoc_variables(function, call.store)
             return False
-        elsewhere = scopes.is_stub(function.node) and interpreter.declarations.declares_result(
-            function
-        )
+        elsewhere = scopes.is_unwritten(function.node)
         if is_told or elsewhere or self.too_deep(function, call.frame) or not self._spend():
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)

@@ -33,11 +33,22 @@ class Attempt:
     values: Sequence[Value] = ()
 
     def is_mixed_of(self, accepted_attempts: Sequence[Attempt]) -> bool:
-        """Whether each operand has been accepted, together with others."""
+        """Whether each operand has been accepted, together with others.
+
+        Of tensors that are passed as a list each is one.
+        """
+        own = self._flat()
+        every = [others._flat() for others in accepted_attempts]
+        alike = [others for others in every if len(others) == len(own)]
         return all(
-            any(operand == others.inputs[index] for others in accepted_attempts)
-            for index, operand in enumerate(self.inputs)
+            any(operand == others[index] for others in alike) for index, operand in enumerate(own)
         )
+
+    def _flat(self) -> list[object]:
+        flat: list[object] = []
+        for operand in self.inputs:
+            flat += operand if isinstance(operand, (tuple, list)) else [operand]
+        return flat
 
     def has_other_words(self, accepted_attempts: Sequence[Attempt]) -> bool:
         """Whether operands that were accepted differ from these in the words of axes alone."""

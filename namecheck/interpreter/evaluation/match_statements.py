@@ -17,7 +17,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation import comparisons, narrowing, shape_tests
+from namecheck.interpreter.evaluation import comparisons, narrowing, shape_tests, type_tests
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -175,7 +175,7 @@ class Patterns:
         self, case_pattern: ast.MatchClass, value: Value, store: Store, frame: Frame
     ) -> bool | None:
         kind = self.interpreter.evaluate(case_pattern.cls, store, frame)
-        verdicts = [narrowing.is_instance(self.interpreter, value, kind)]
+        verdicts = [type_tests.is_instance(self.interpreter, value, kind)]
         if verdicts[0] is False:
             return False
         fields = self._match_args(value)

@@ -16,7 +16,6 @@ from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.core.trees import compared_pairs, grouped_operands, last_word
 from namecheck.interpreter.domain import (
-    class_lookup,
     device_values,
     equalities,
     identities,
@@ -52,7 +51,6 @@ from namecheck.interpreter.domain.values import (
     Opaque,
     Repeated,
     TensorValue,
-    TorchModule,
     TupleValue,
     Union,
     Value,
@@ -375,7 +373,7 @@ def _refine_dtype(
     """``x.dtype == torch.bool``, ``x.dtype in (…)``, ``x.is_floating_point()``.
 
     Where the declared dtype contradicts the test, the test counts: the program asks because the
-    declaration need not hold.
+    declaration need not hold, and its dims need not hold there either.
     """
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
         truth = not truth
@@ -432,8 +430,12 @@ def _narrow_dtype(
     allowed = tested if truth else KINDS.keys() - tested
     before = dtypes.possible(content.tensor.dtype)
     if before or truth:
-        possible = allowed.intersection(before) or (tested if truth else ())
-        narrowed = replace(content.tensor, dtype=dtypes.one_of(possible))
+        possible = allowed.intersection(before)
+        tensor = content.tensor
+        if truth and not possible:
+            possible = tested
+            tensor = Tensor() if before else tensor
+        narrowed = replace(tensor, dtype=dtypes.one_of(possible))
         joins.write(tensor_value, store, replace(content, tensor=narrowed))
 
 
@@ -516,80 +518,14 @@ def _refine_call(
     """``isinstance(x, T)``, ``torch.jit.isinstance(x, T)``."""
     word = last_word(call_node.func)
     if word == "isinstance" and len(call_node.args) == 2:
+        from namecheck.interpreter.evaluation import type_tests  # not every program asks
+
         kinds = interpreter.evaluate(call_node.args[1], store, frame)
         return _keep(
             interpreter,
             call_node.args[0],
             store,
             frame,
-            lambda v: is_instance(interpreter, v, kinds) in (truth, None),
+            lambda v: type_tests.is_instance(interpreter, v, kinds) in (truth, None),
         )
     return True
-
-
-def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bool | None:
-    """Whether a value is an instance of a type, or of one in a tuple; None where unknown."""
-    if isinstance(kind_value, TupleValue):
-        answers = [is_instance(interpreter, value, one) for one in kind_value.items]
-        return True if True in answers else None if None in answers else False
-    if isinstance(kind_value, External):
-        return _is_of(interpreter, value, kind_value.path)
-    if isinstance(value, Instance):
-        return kind_value in class_lookup.mro(value.cls) or (
-            None if _has_unknown_base(interpreter, value) else False
-        )
-    if isinstance(value, (Opaque, Union)):
-        return None
-    return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
-
-
-def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
-    return any(isinstance(b, Opaque) for b in class_lookup.mro(value.cls))
-
-
-def _is_layer(interpreter: Interpreter, nn_module: TorchModule, key: str) -> bool | None:
-    """Whether a layer of torch is an instance of a class; some classes derive from others."""
-    if nn_module.key == key:
-        return True
-    is_class = key.startswith("nn.") and interpreter.torch.has(key, "c")
-    return False if is_class and (nn_module.key, key) not in _DERIVED else None
-
-
-# The layers that derive from other layers (torch.nn.modules).
-_DERIVED = {
-    ("nn.ReLU6", "nn.Hardtanh"),
-    ("nn.CosineEmbeddingLoss", "nn.CosineSimilarity"),
-    ("nn.Softmin", "nn.Softmax"),
-}
-_TYPES = {
-    "TensorValue": ("torch.Tensor",),
-    "TupleValue": ("builtins.tuple",),
-    "DictValue": ("builtins.dict",),
-    "ListValue": ("builtins.list", "builtins.set"),
-    "FunctionValue": (),
-}
-
-
-def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
-    if isinstance(value, Opaque):
-        return None if value.kind is None else (f"builtins.{value.kind}" == path or None)
-    if isinstance(value, Const):
-        if path.startswith("builtins."):
-            name = path.removeprefix("builtins.")
-            types = [cls.__name__ for cls in type(value.value).__mro__]
-            return name in types
-        return False
-    if path == "torch.nn.Module" and interpreter.torch_nn.is_module(value):
-        return True
-    if isinstance(value, TorchModule):
-        return _is_layer(interpreter, value, path.removeprefix("torch."))
-    if isinstance(value, Instance):
-        derived = class_lookup.derives(value.cls, path.rpartition(".")[2])
-        return derived or (None if _has_unknown_base(interpreter, value) else False)
-    classes = _TYPES.get(type(value).__name__)
-    if classes is None:
-        return None
-    if path in classes:
-        return True
-    has_types = path.startswith("builtins.") or path == "torch.Tensor"
-    return False if has_types and path != "builtins.object" else None

@@ -201,7 +201,8 @@ def _on_tensors(
     if key is None or key not in interpreter.context.rows:
         return store.ledger.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
-        return store.ledger.fresh("comparison", "bool")  # two kinds: irrelevant for tensors
+        # Two kinds: a comparison has an answer; of all else the other operand makes something.
+        return store.ledger.fresh("operator", "bool" if name in _COMPARISONS else None)
     args = [_operand(value, store) for _, value in operands]
     return interpreter.torch.call(key, args, {}, node, store, frame, operands)
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import NoneType
-from typing import Any, Final
+from typing import Any
 
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
@@ -46,8 +46,8 @@ def may_have_items(operator_call: OperatorCall) -> bool:
     """Whether a list that is empty in a call may have items when the code runs.
 
     Code that nobody sees may fill it, unless it was made in the code that runs, and nothing there
-    fills it: a loop may always run once. A list of the items of another container is as empty as
-    that one.
+    fills it: a loop may always run once, in a function that returns the list, too. A list of the
+    items of another container is as empty as that one.
     """
     store, environment = operator_call.store, operator_call.frame.environment
     empty_lists = [
@@ -75,26 +75,18 @@ def _addresses(list_value: ListValue) -> Sequence[Address]:
 
 
 def _has_items_of_others(node: Node, scope_node: ast.AST) -> bool:
-    """Whether an argument of a call takes the items of another container: ``[f(x) for x in xs]``.
+    """Whether an argument of a call has what another container or a function gives.
 
-    It is an expression in the call, or bound to a variable of the scope.
+    It is an expression in the call, or bound to a variable of the scope: ``[f(x) for x in xs]``,
+    ``gather(xs)``.
     """
     if not isinstance(node, ast.Call):
         return False
     arguments = (*node.args, *(keyword.value for keyword in node.keywords))
     names = [each.id for each in arguments if isinstance(each, ast.Name)]
     bindings = (binding for name in names for binding in _bound(scope_node).get(name, ()))
-    return any(map(_iterates, (*arguments, *bindings)))
-
-
-def _iterates(expression: ast.expr | None) -> bool:
-    """Whether an expression makes a sequence of the items of another container."""
-    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name):
-        return expression.func.id in _COPYING
-    return isinstance(expression, (ast.ListComp, ast.GeneratorExp))
-
-
-_COPYING: Final = frozenset({"list", "map", "reversed", "sorted", "tuple"})
+    given = (ast.Call, ast.ListComp, ast.GeneratorExp)
+    return any(isinstance(expression, given) for expression in (*arguments, *bindings))
 
 
 @lru_cache(maxsize=16)

@@ -26,7 +26,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
@@ -180,7 +180,9 @@ def bool_(interpreter: Interpreter, call: Call) -> Value:
 @model("builtins.isinstance", "torch.jit.isinstance")
 def isinstance_(interpreter: Interpreter, call: Call) -> Value:
     """``isinstance(value, type)``."""
-    answer = narrowing.is_instance(interpreter, call.argument(0), call.argument(1))
+    from namecheck.interpreter.evaluation import type_tests  # not every program asks
+
+    answer = type_tests.is_instance(interpreter, call.argument(0), call.argument(1))
     if answer is None:
         return _same_for_same("isinstance", "bool", call)
     return TRUE if answer else FALSE

@@ -1,0 +1,119 @@
+"""Whether a value is an instance of a type: ``isinstance``, and the patterns of classes."""
+
+from __future__ import annotations
+
+from collections import abc
+from typing import Final
+
+from namecheck.interpreter.domain import class_lookup
+from namecheck.interpreter.domain.values import (
+    Const,
+    External,
+    Instance,
+    Opaque,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+
+def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bool | None:
+    """Whether a value is an instance of a type, or of one in a tuple; None where unknown."""
+    if isinstance(kind_value, TupleValue):
+        answers = [is_instance(interpreter, value, one) for one in kind_value.items]
+        return True if True in answers else None if None in answers else False
+    if isinstance(kind_value, External):
+        return _is_of(interpreter, value, kind_value.path)
+    if isinstance(value, Instance):
+        return kind_value in class_lookup.mro(value.cls) or (
+            None if _has_unknown_base(interpreter, value) else False
+        )
+    if isinstance(value, (Opaque, Union)):
+        return None
+    return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
+
+
+def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
+    return any(isinstance(b, Opaque) for b in class_lookup.mro(value.cls))
+
+
+def _is_layer(interpreter: Interpreter, nn_module: TorchModule, key: str) -> bool | None:
+    """Whether a layer of torch is an instance of a class; some classes derive from others."""
+    if nn_module.key == key:
+        return True
+    is_class = key.startswith("nn.") and interpreter.torch.has(key, "c")
+    return False if is_class and (nn_module.key, key) not in _DERIVED else None
+
+
+# The layers that derive from other layers (torch.nn.modules).
+_DERIVED = {
+    ("nn.ReLU6", "nn.Hardtanh"),
+    ("nn.CosineEmbeddingLoss", "nn.CosineSimilarity"),
+    ("nn.Softmin", "nn.Softmax"),
+}
+_TYPES: Final = {
+    "TensorValue": ("torch.Tensor",),
+    "TupleValue": ("builtins.tuple",),
+    "DictValue": ("builtins.dict",),
+    "ListValue": ("builtins.list", "builtins.set"),
+    "FunctionValue": (),
+}
+_BUILT_IN: Final[dict[str, type]] = {
+    "TupleValue": tuple,
+    "DictValue": dict,
+    "FunctionValue": type(print),
+}
+# The modules whose classes say what an object can do.
+_ABSTRACT: Final = ("collections.abc", "typing", "numbers")
+# What a tensor can do of that.
+_OF_TENSORS: Final = frozenset(
+    {"Collection", "Container", "Hashable", "Iterable", "Reversible", "Sized"}
+)
+
+
+def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
+    module, _, name = path.rpartition(".")
+    if module in _ABSTRACT and not isinstance(value, Instance | Opaque | TorchModule):
+        return _is_abstractly(value, module, name)
+    if isinstance(value, Opaque):
+        return None if value.kind is None else (f"builtins.{value.kind}" == path or None)
+    if isinstance(value, Const):
+        if path.startswith("builtins."):
+            types = [cls.__name__ for cls in type(value.value).__mro__]
+            return path.removeprefix("builtins.") in types
+        return False
+    if path == "torch.nn.Module" and interpreter.torch_nn.is_module(value):
+        return True
+    if isinstance(value, TorchModule):
+        return _is_layer(interpreter, value, path.removeprefix("torch."))
+    if isinstance(value, Instance):
+        derived = class_lookup.derives(value.cls, name)
+        return derived or (None if _has_unknown_base(interpreter, value) else False)
+    classes = _TYPES.get(type(value).__name__)
+    if classes is None:
+        return None
+    if path in classes:
+        return True
+    has_types = path.startswith("builtins.") or path == "torch.Tensor"
+    return False if has_types and path != "builtins.object" else None
+
+
+def _is_abstractly(value: Value, module: str, name: str) -> bool | None:
+    """Whether a value has a class of `collections.abc` or `numbers`; None where that is unknown."""
+    if module == "numbers":
+        import numbers  # for a rare test
+
+        abstract = getattr(numbers, name, None)
+    else:
+        abstract = getattr(abc, name, None)
+    if not isinstance(abstract, type):
+        return None
+    if isinstance(value, TensorValue):
+        return name in _OF_TENSORS
+    if isinstance(value, Const):
+        return isinstance(value.value, abstract)
+    built_in = _BUILT_IN.get(type(value).__name__)
+    return None if built_in is None else issubclass(built_in, abstract)
