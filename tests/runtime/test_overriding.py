@@ -113,3 +113,11 @@ def test_a_masked_tensor() -> None:
     made: Any = torch.masked.masked_tensor
     masked = made(torch.rand(2, 3), torch.rand(2, 3) > 0.5)
     assert type(masked.sum(1)) is type(masked) is type(masked * 2)
+
+
+def test_a_tensor_of_a_subclass_shows_its_names_once(shim: None) -> None:
+    class Labelled(torch.Tensor):
+        pass
+
+    x: Any = torch.ones(2).as_subclass(Labelled)
+    assert repr(x.rename("N")) == "Labelled([1., 1.], names=('N',))"

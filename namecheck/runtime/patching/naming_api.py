@@ -221,6 +221,8 @@ def show(tensor: Tensor, *, tensor_contents: Any = None) -> str:
         return text
     last = text.rpartition("\n")[2]
     suffix = f"names={tuple(names)}"
+    if text.endswith(f"{suffix})"):
+        return text  # that of a subclass, whose handler has asked for this text already
     gap = " " if len(last) + len(suffix) + 2 <= _LINE else "\n" + " " * len("tensor(")
     return f"{text[:-1]},{gap}{suffix})"
 
