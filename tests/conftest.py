@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -90,6 +91,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         share = share_of(item.path) if item.path.is_relative_to(TESTS) else 0
         if share and not number % share:
             item.add_marker(pytest.mark.quick)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what is imported by now, which stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
