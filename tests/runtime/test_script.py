@@ -15,6 +15,8 @@ from typing import Final
 
 import pytest
 
+from tests import warm
+
 ROOT: Final = Path(__file__).parents[2]
 ENVIRONMENT: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -75,6 +77,8 @@ PROGRAMS: Final = (
     *("facts.py", "raising.py", "wrong.py", "interrupted.py", "hook.py", "folder", "absent.py"),
 )
 MODULES: Final = ["pack", "pack.absent"]
+STARTED: Final = ("facts.py", "folder", "-m pack")
+"""Those that show what Python sets up when it starts; it starts anew for them."""
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +102,17 @@ def execute(folder: Path, *words: str, **environment: str) -> Finished:
     )
 
 
+def start(folder: Path, *words: str) -> Finished:
+    """The outcome of a program with namecheck, in a new process."""
+    return execute(folder, "-m", "namecheck", "run", *words)
+
+
+def run(folder: Path, *words: str, **environment: str) -> Finished:
+    """The same in a process that has torch already."""
+    env = {**ENVIRONMENT, **environment}
+    return warm.run("-m", "namecheck", "run", *words, cwd=folder, env=env)
+
+
 @pytest.fixture(scope="module")
 def both(folder: Path) -> Callable[[str], tuple[Finished, Finished]]:
     """The outcome of a program in plain Python, and with namecheck; all run at once."""
@@ -107,7 +122,7 @@ def both(folder: Path) -> Callable[[str], tuple[Finished, Finished]]:
     with ThreadPoolExecutor(max_workers=2) as pool:
         alone = {key: pool.submit(execute, folder, *words) for key, words in commands.items()}
         ours = {
-            key: pool.submit(execute, folder, "-m", "namecheck", "run", *words)
+            key: pool.submit(start if key in STARTED else run, folder, *words)
             for key, words in commands.items()
         }
     return lambda key: (alone[key].result(), ours[key].result())
@@ -155,10 +170,6 @@ FOUND: Final = """
 def found(folder: Path) -> str:
     (folder / "found.py").write_text(textwrap.dedent(FOUND).strip() + "\n")
     return "found.py"
-
-
-def run(folder: Path, *words: str, **environment: str) -> Finished:
-    return execute(folder, "-m", "namecheck", "run", *words, **environment)
 
 
 def test_an_error_ends_at_the_line_of_the_program(folder: Path, found: str) -> None:
