@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -97,19 +94,3 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what is imported by now, which stays to the end."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture
-def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program in a process of its own, with further environment variables."""
-
-    def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, **environment},
-        )
-
-    return run

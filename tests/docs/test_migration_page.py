@@ -10,6 +10,8 @@ from typing import Final
 
 import pytest
 
+from tests import warm
+
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "migration.md").read_text("utf-8")
 POOL, TOTAL = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -28,9 +30,11 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     """A command of the page."""
-    words = command.split()
-    words[:1] = [sys.executable, *(() if words[0] == "python" else ("-m", words[0]))]
+    first, *words = command.split()
     environment = {"PYTHONPATH": ":".join([str(ROOT), *filter(None, sys.path)]), "PATH": ""}
+    if first == "python":
+        return warm.run(*words, cwd=folder, env=environment)
+    words[:0] = [sys.executable, "-m", first]
     return subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

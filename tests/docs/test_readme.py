@@ -11,6 +11,8 @@ from typing import Final
 
 import pytest
 
+from tests import warm
+
 ROOT: Final = Path(__file__).parents[2]
 TOUR: Final = "fixtures/tour.py"
 
@@ -87,18 +89,10 @@ def test_shows_named_tensors_on_this_torch() -> None:
     [program] = blocks("python")
     *lines, last = program.splitlines()
     text = "\n".join(lines)
-    run = subprocess.run(
-        [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    run = warm.run("-c", text, cwd=ROOT)
     assert f"# {run.stdout.strip()}" in text, run.stderr
     code, _, told = last.partition("  # RuntimeError: ")
-    raised = subprocess.run(
-        [sys.executable, "-c", f"{text}\n{code}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    raised = warm.run("-c", f"{text}\n{code}", cwd=ROOT)
     assert f"namecheck.NameMismatch: {told}" in raised.stderr
 
 

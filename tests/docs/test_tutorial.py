@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.docs_pages import DOCS
 from tests.docs_tutorial import changed, followed
 
@@ -23,12 +21,7 @@ def test_the_program_runs(tmp_path: Path, end: str) -> None:
     followed(PAGE.partition(end)[0], folder)
     program = folder / "train.py"
     program.write_text(program.read_text().replace("range(200)", "range(2)"))
-    command = [sys.executable, "-W", "ignore", "train.py"]
-    # A reader's Python finds the files beside the program, whatever these tests are run with.
-    environment = {key: word for key, word in os.environ.items() if key != "PYTHONSAFEPATH"}
-    ran = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    ran = warm.run("-W", "ignore", "train.py", cwd=folder)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 

@@ -7,6 +7,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import os
 import pickle
 import sys
 import threading
@@ -28,6 +29,7 @@ import namecheck
 from namecheck import NameMismatch, checked
 from namecheck.runtime.annotations import check_source, violations
 from namecheck.runtime.annotations.checked_functions import check_generated
+from tests import warm
 
 if TYPE_CHECKING:
     from jaxtyping import Float  # type: ignore[import-not-found]
@@ -872,6 +874,7 @@ def test_a_call_that_was_refused_leaves_its_result_alone() -> None:
     assert len(record.findings) == 1
 
 
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
 from typing import Annotated
 import torch
@@ -884,13 +887,15 @@ flat(torch.zeros(2, 3))
 """
 
 
-def test_checks_without_the_shim(run_python: Callable[..., Any]) -> None:
+def test_checks_without_the_shim() -> None:
     """A decorator is checked whether torch has names or not."""
-    assert "flat(): argument 'x' has 2 dimensions" in run_python(PROGRAM).stderr
+    run = warm.run("-c", PROGRAM, cwd=ROOT)
+    assert "flat(): argument 'x' has 2 dimensions" in run.stderr
 
 
-def test_the_environment_switches_off(run_python: Callable[..., Any]) -> None:
-    run = run_python(PROGRAM + "\nassert not hasattr(flat, '__wrapped__')", NAMECHECK="off")
+def test_the_environment_switches_off() -> None:
+    program = f"{PROGRAM}\nassert not hasattr(flat, '__wrapped__')"
+    run = warm.run("-c", program, cwd=ROOT, env={**os.environ, "NAMECHECK": "off"})
     assert (run.returncode, run.stderr) == (0, "")
 
 

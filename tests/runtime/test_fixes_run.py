@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from namecheck.editing.edits import applied
 from namecheck.fixing import offers
 from namecheck.project import Entry
 from namecheck.project.settings import Settings
+from tests import warm
 from tests.fixes.programs import PROGRAMS, FixedProgram
 from tests.fixture_reader import FIXTURES, Program, pairs
 from tests.runtime.fixture_runner import run
@@ -45,14 +44,11 @@ def test_a_fixed_program_raises_nothing(program: FixedProgram) -> None:
 
 def test_a_program_that_gets_its_install_runs(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(FIXTURES.parent)}
-    command = [sys.executable, "-W", "ignore"]
     path = tmp_path / "program.py"
     for text, status in ((INSTALLING.before, 1), (INSTALLING.after, 0)):
         path.write_text(text)
-        ran = subprocess.run(
-            [*command, str(path)], env=environment, capture_output=True, check=False
-        )
-        assert ran.returncode == status, ran.stderr.decode()
+        ran = warm.run("-W", "ignore", str(path), cwd=tmp_path, env=environment)
+        assert ran.returncode == status, ran.stderr
 
 
 def test_every_fix_lets_a_program_run_further() -> None:

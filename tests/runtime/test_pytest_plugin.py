@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests import warm
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -44,25 +46,49 @@ TESTS: Final = """
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Runs pytest on a folder with these tests."""
+def folder(tmp_path: Path) -> Path:
+    """A folder with these tests."""
     for name, text in [("conftest", CONFTEST), ("library", LIBRARY), ("test_it", TESTS)]:
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    """Runs pytest on the folder."""
 
     def executed(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        # By name, whether or not this package is installed: not by its entry point as well.
-        plugin = ["-p", "namecheck.pytest_plugin", "-p", "no:cacheprovider"]
-        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *plugin, *options],
-            cwd=tmp_path,
+            [sys.executable, *words(options)],
+            cwd=folder,
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
+            env=variables(environment),
         )
 
     return executed
+
+
+@pytest.fixture
+def run_with_torch(folder: Path) -> Run:
+    """The same in a process that has torch already."""
+
+    def executed(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return warm.run(*words(options), cwd=folder, env=variables(environment))
+
+    return executed
+
+
+def words(options: Sequence[str]) -> list[str]:
+    # By name, whether or not this package is installed: not by its entry point as well.
+    plugin = ["-p", "namecheck.pytest_plugin", "-p", "no:cacheprovider"]
+    return ["-m", "pytest", *plugin, *options]
+
+
+def variables(added: Mapping[str, str]) -> dict[str, str]:
+    alone = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
+    return {**os.environ, **alone, **added}
 
 
 def test_a_contradiction_fails_the_test_at_its_own_line(run: Run) -> None:
@@ -79,23 +105,23 @@ def test_a_contradiction_fails_the_test_at_its_own_line(run: Run) -> None:
     assert "test_it.py:11: NameMismatch" in finished.stdout
 
 
-def test_warnings_are_told_at_the_end(run: Run, tmp_path: Path) -> None:
+def test_warnings_are_told_at_the_end(run_with_torch: Run, tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nnamecheck = warn\nnamecheck_packages = library other\n"
     )
-    finished = run()
+    finished = run_with_torch()
     assert finished.returncode == 0
     told = finished.stdout.partition("= namecheck =")[2]
     assert "namecheck: 2 findings, met 2 times.\n" in told
     assert f"1 x {tmp_path / 'test_it.py'}:11:5: NC211 declared-rank: total()" in told
     assert "NC101 name-mismatch" in told
-    finished = run("--namecheck=off", "-k", "annotated")
+    finished = run_with_torch("--namecheck=off", "-k", "annotated")
     assert finished.returncode == 0
     assert "namecheck" not in finished.stdout.partition("collected")[2]
 
 
-def test_the_environment_switches_checks_off(run: Run) -> None:
-    finished = run("--namecheck", NAMECHECK="off")
+def test_the_environment_switches_checks_off(run_with_torch: Run) -> None:
+    finished = run_with_torch("--namecheck", NAMECHECK="off")
     assert finished.returncode == 0
     assert "namecheck: off by the environment" in finished.stdout
 
