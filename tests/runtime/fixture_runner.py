@@ -85,7 +85,7 @@ def run(program: Program, device: str) -> Run:
         _installs_taken_away(),
     ):
         warnings.simplefilter("ignore")
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         for statement in ast.parse(program.text, str(program.path)).body:
             error = _execute(statement, program, module)
             if error is not None:
