@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import torch
 
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import runtime
 
 
@@ -46,3 +47,41 @@ def test_an_operand_may_know_tensors() -> None:
 
     with runtime():
         assert named() + Unit() == ("N",)
+
+
+class _Other:
+    def __radd__(self, other: Any) -> str:
+        return "added"
+
+    def __rand__(self, other: Any) -> str:
+        return "and"
+
+
+_FOREIGN: Final[dict[str, Callable[[Any], Any]]] = {
+    "equal to None": lambda x: x == None,  # noqa: E711
+    "unequal to None": lambda x: x != None,  # noqa: E711
+    "in a list": lambda x: x in [None],
+    "equal to a text": lambda x: x == "a",
+    "below None": lambda x: x < None,
+    "a tuple": lambda x: x + (0, 1),  # noqa: RUF005
+    "a tuple before": lambda x: (0, 1) + x,  # noqa: RUF005
+    "the method": lambda x: x.__add__((0, 1)),
+    "added": lambda x: x + _Other(),
+    "and": lambda x: x & _Other(),
+    "no such operator": lambda x: x % _Other(),
+}
+
+
+@pytest.mark.parametrize("semantics", Semantics)
+@pytest.mark.parametrize("operation", _FOREIGN.values(), ids=_FOREIGN)
+def test_a_foreign_operand_decides_as_it_does_beside_an_unnamed_tensor(
+    operation: Callable[[Any], Any], semantics: Semantics
+) -> None:
+    def outcome(x: Any) -> object:
+        try:
+            return operation(x)
+        except TypeError as error:
+            return type(error), str(error)
+
+    with runtime(semantics=semantics):
+        assert outcome(named()) == outcome(torch.zeros(2))

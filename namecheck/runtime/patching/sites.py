@@ -303,12 +303,17 @@ class Site:
         sized |= bool(self._numbers((*args, *kwargs.values())))
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
-        if inference.contradiction is not None:
+        if inference.contradiction is not None and not self._is_left_to_other(args):
             return self._contradicted(inference, args, kwargs)
-        if not inference.fits:
+        if inference.contradiction is not None or not inference.fits:
             return None
         changes = self._changes(inference, args, kwargs)
         return Plan(changes, inference, sized, names=_settled_names(inference))
+
+    def _is_left_to_other(self, args: tuple[Any, ...]) -> bool:
+        """Whether a special method returns NotImplemented, for the other operand to handle."""
+        numbers = (torch.Tensor, int, float, complex)
+        return self.target.special and not all(isinstance(arg, numbers) for arg in args)
 
     @property
     def _reads_tensors(self) -> bool:
@@ -414,9 +419,7 @@ class Site:
         return Plan(self._changes(inference, args, kwargs), inferred)
 
     def _is_reported(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
-        # A special method returns NotImplemented for a string, for the other operand to handle.
-        has_string = not self.target.special and any(map(contains_text, values))
-        names_dims = self.target.move is not None or has_string
+        names_dims = self.target.move is not None or any(map(contains_text, values))
         return reporting.is_reported(contradiction, self.semantics, names_dims=names_dims)
 
     def perform(
