@@ -209,12 +209,26 @@ def _ranks(dims: Dims) -> range:
 
 
 def may_be_equal(one_side: Hashable, other_side: Hashable) -> bool:
-    """Whether a value may be a constant: False for a rank that the tensor cannot have."""
+    """Whether a value may be a constant: False for a rank or a name that it cannot have."""
     for one, other in ((one_side, other_side), (other_side, one_side)):
+        labelled = _labelled(one)
+        if labelled is not None and isinstance(other, Const):
+            return not _is_elsewhere(*labelled, other.value)
         measured, number = _ranked(one), _number(other)
         if measured is not None and number is not None:
             return number in _ranks(measured.tensor.dims)
     return True
+
+
+def _is_elsewhere(measured: _Measured, position: int, label: object) -> bool:
+    """Whether another dim of a tensor has a name; no two dims have one."""
+    dims = measured.tensor.dims
+    if dims.open or not isinstance(label, str) or not -len(dims.prefix) <= position:
+        return False
+    return any(
+        dim.name == label and index != position % len(dims.prefix)
+        for index, dim in enumerate(dims.prefix)
+    )
 
 
 def is_less(smaller: Hashable, larger: Hashable) -> bool | None:
