@@ -13,6 +13,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Mapping
 from functools import cache
@@ -22,6 +23,7 @@ from typing import Any, Final
 
 _ROOT: Final = Path(__file__).parents[1]
 _IGNORE: Final = ("-W", "ignore")
+_TURN: Final = threading.Lock()
 
 
 def run(
@@ -45,13 +47,17 @@ def run(
 
 
 def _answer(order: str) -> int:
-    """Send an order; returns the exit status of its process."""
-    server = _server()
-    assert server.stdin is not None
-    assert server.stdout is not None
-    server.stdin.write(f"{order}\n")
-    server.stdin.flush()
-    return int(server.stdout.readline())
+    """Send an order; returns the exit status of its process.
+
+    Threads take turns: the one process answers in the order in which it is asked.
+    """
+    with _TURN:
+        server = _server()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(f"{order}\n")
+        server.stdin.flush()
+        return int(server.stdout.readline())
 
 
 @cache
