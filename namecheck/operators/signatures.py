@@ -9,7 +9,9 @@ Letters at the start, ``[f] input:tensor, …``, restrict it to calls in these f
 (`Operator.forms`); parameters before ``/`` are passed by position alone; ``*size:ints`` takes one
 list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
 
-``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. With
+``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. A
+``bool`` is True or False, as aten demands; a ``flag`` is tested by a function written in Python,
+so that any object will do (``F.dropout(x, 0.5, True, 0)``), and an ``unset`` one is false. With
 ``by_name`` a name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever
 one can pass an integer dimension index to an operator, one can also pass a dimension name").
 """
@@ -277,6 +279,8 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
                 value = (value,)
         if parameter.kinds & _COUNTING and not parameter.kinds & _TAKING:
             value = _counted(value)
+        if parameter.kinds & _TESTED:
+            value = _truth(value)
         converted[parameter.role or parameter.name] = value
     return converted
 
@@ -307,6 +311,15 @@ _COUNTED: Final = (int, str, Expression, Unknown, type(None))
 _NAMING: Final = frozenset({"name", "names", "dim", "dims"})
 _COUNTING: Final = frozenset({"int", "ints"})
 _TAKING: Final = frozenset({"tensor", "tensors", "any"})
+_TESTED: Final = frozenset({"flag", "unset"})
+
+
+def _truth(value: Any) -> bool | Unknown:
+    """What ``if value:`` of a function written in Python finds."""
+    return UNKNOWN if isinstance(value, _UNTESTED) else bool(value)
+
+
+_UNTESTED: Final = (Unknown, Tensor, Many, Expression)
 
 
 def _looks_up_none(parameter: Parameter, value: Any) -> bool:
@@ -388,6 +401,9 @@ def accepts(kind: str, value: Any) -> Answer:
         return min(answers, key=_strength, default=Answer.YES)
     if kind in ("number", "int", "float") and isinstance(value, Tensor):
         return _is_scalar(value)
+    if kind == "unset":
+        truth = _truth(value)
+        return Answer.MAYBE if isinstance(truth, Unknown) else Answer.NO if truth else Answer.YES
     return Answer.YES if _SCALARS[kind](value) else Answer.NO
 
 
@@ -421,7 +437,8 @@ _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "dim": _is_int,
     "float": lambda value: isinstance(value, (int, float, Expression)),
     "bool": lambda value: isinstance(value, bool),
-    "false": lambda value: value is False,
+    "flag": lambda value: True,
+    "unset": lambda value: not value,
     "str": lambda value: isinstance(value, str),
     "name": lambda value: value is None or isinstance(value, str),
     "dtype": lambda value: isinstance(value, Constant) and value.kind == "dtype",

@@ -333,7 +333,7 @@ def _kind(kinds: set[str]) -> str:
 
 
 # Kinds of arguments that the names of a result depend on.
-_RELEVANT: Final = NAMING | {"bool", "int", "ints", "false", "str", "none"}
+_RELEVANT: Final = NAMING | {"bool", "flag", "unset", "int", "ints", "str", "none"}
 
 
 def _is_vague(kinds: set[str]) -> bool:
