@@ -7,13 +7,13 @@ with says whose they are: `qkv_bias` and `qkv_weight`. It is reported of functio
 and of functions and layers of `torch.nn`.
 
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
-(`x1` and `x2`, `left` and `right`, `row` and `col`), single letters, a function that only makes
-this call, or whose name says so (`inverse`, `swap`), a function that passes the two in the other
-order as well, to another layer perhaps, or assigns them to each other, a call whose results go to
-the same words in the order of its arguments, an argument that is transposed, in the call or before,
-a tensor that is passed twice (`attention(keys, queries, queries)`), losses that are symmetric,
-functions that compare (`distance`, `error`), and constructors: a decoder's layer has its encoder's
-sizes the other way round.
+(`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters, a function that
+only makes this call, or whose name says so (`inverse`, `swap`), a function that passes the two in
+the other order as well, to another layer perhaps, or assigns them to each other, a call whose
+results go to the same words in the order of its arguments, an argument that is transposed, in the
+call or before, a tensor that is passed twice (`attention(keys, queries, queries)`), losses that are
+symmetric, functions that compare (`distance`, `error`), and constructors: a decoder's layer has its
+encoder's sizes the other way round.
 
 Bad:
 
@@ -105,8 +105,8 @@ _TURNING: Final = frozenset(
 )
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
-    "agree", "close", "compare", "corr", "diff", "distance", "equal", "error", "iou", "overlap",
-    "similarity",
+    "agree", "close", "compare", "contain", "contained", "contains", "corr", "diff", "distance",
+    "equal", "error", "iou", "overlap", "similarity",
     # The inverse of a ratio is one, too: that of a signal and its noise.
     "nsr", "ratio", "snr",
 )  # fmt: skip
@@ -272,8 +272,10 @@ def _stem(word: str) -> str:
 
 
 def _differ(word: str, other_word: str) -> bool:
-    """Whether two words are neither letters, nor numbered, nor opposites."""
+    """Whether two words are neither letters, nor numbered or lettered, nor opposites."""
     if max(len(word), len(other_word)) < 2 or _unnumbered(word) == _unnumbered(other_word):
+        return False
+    if word[:-1] == other_word[:-1] and not {word[-1], other_word[-1]} & _ROLES.keys():
         return False
     different = frozenset(word.split("_")) ^ frozenset(other_word.split("_"))
     return different not in _PAIRS and not all(len(part) < 2 for part in different)

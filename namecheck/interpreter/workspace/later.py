@@ -27,6 +27,7 @@ from namecheck.interpreter.domain.values import (
     FunctionValue,
     Instance,
     ListValue,
+    Repeated,
     TensorValue,
     TorchModule,
     Value,
@@ -102,7 +103,17 @@ class Later:
                 self._class(value, value.node, writes, store)
 
     def forget_instance(self, instance: Instance, store: Store) -> None:
-        """Forget what its methods may have written to an instance."""
+        """Forget what methods may have written to an instance, and to those that it holds."""
+        instances, met = [instance], set[object]()
+        while instances:
+            each = instances.pop()
+            if each.address not in met:
+                met.add(each.address)
+                instances += self._forget_writes(each, store)
+
+    def _forget_writes(self, instance: Instance, store: Store) -> list[Instance]:
+        """Forget what its methods may have written to an instance; returns those that it holds."""
+        held: list[Instance] = []
         writes = [self._written(cls.node) for cls in _classes(instance.cls)]
         bound = _NOTHING.union(*(each.bound for each in writes))
         added = _NOTHING.union(*(each.added for each in writes))
@@ -126,7 +137,9 @@ class Later:
                 store.write(key, value, self.interpreter.fresh("filled"))
             else:
                 self._fill(value, name in filled, store)
+                held += _instances(value, store)
         self._defaults(instance, bound | emptied, store)
+        return held
 
     def _defaults(self, instance: Instance, later: frozenset[str], store: Store) -> None:
         """Forget the values of a class that its methods replace in the instance."""
@@ -202,6 +215,14 @@ def _may_tell_dims(annotation: ast.expr) -> bool:
 def _is_empty(value: Value, store: Store) -> bool:
     """Whether a value is a tensor without elements, which is there to be replaced."""
     return isinstance(value, TensorValue) and 0 in joins.held(value, store).tensor.dims.sizes
+
+
+def _instances(value: Value, store: Store) -> Iterator[Instance]:
+    """The instance that an attribute is, or those in the list that it is."""
+    value = joins.opened(value, store)
+    content = joins.items(value, store) if isinstance(value, ListValue) else (value,)
+    values = (content.each,) if isinstance(content, Repeated) else content
+    yield from (each for each in values if isinstance(each, Instance))
 
 
 def _classes(cls: ClassValue) -> Iterator[ClassValue]:
