@@ -287,10 +287,17 @@ def _of_kind(kind: str, base: Dims) -> st.SearchStrategy[Any]:
     return _SCALARS[kind]
 
 
-_LIST_ITEMS: Final = {"dims": "dim", "names": "name", "tensors": "tensor", "ints": "int"}
+_LIST_ITEMS: Final = {
+    "dims": "dim",
+    "names": "name",
+    "tensors": "tensor",
+    "ints": "int",
+    "subscripts": "subscript",
+}
 _SCALARS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "number": st.sampled_from((0, 1, 2, 0.5, Tensor(SCALAR))),
     "int": st.integers(-1, 3),
+    "subscript": st.sampled_from((0, 1, 2, 51, 52, ...)),
     "float": st.sampled_from((0.0, 0.5, 2.0)),
     "bool": st.booleans(),
     "flag": st.sampled_from((False, True, 0, 1, None)),

@@ -429,12 +429,19 @@ def _is_single(tensor: Tensor) -> Answer:
     return Answer.YES if tensor.dims.rank == 0 else Answer.MAYBE
 
 
-_LISTS: Final = {"ints": "int", "dims": "dim", "names": "name", "tensors": "tensor"}
+_LISTS: Final = {
+    "ints": "int",
+    "dims": "dim",
+    "names": "name",
+    "tensors": "tensor",
+    "subscripts": "subscript",
+}
 _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "tensor": lambda value: isinstance(value, Tensor),
     "number": lambda value: isinstance(value, (int, float, complex, Expression)),
     "int": _is_int,
     "dim": _is_int,
+    "subscript": lambda value: value is ... or _is_int(value),
     "float": lambda value: isinstance(value, (int, float, Expression)),
     "bool": lambda value: isinstance(value, bool),
     "flag": lambda value: True,

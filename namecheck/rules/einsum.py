@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from typing import Any, Final
 
 from namecheck.core import names as naming
-from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import (
     OPEN,
     SCALAR,
@@ -17,7 +19,8 @@ from namecheck.core.dims import (
     clash,
     of_rank,
 )
-from namecheck.core.names import Answer, Axis, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import Tensors
@@ -29,12 +32,21 @@ Subscripts = tuple[str, ...]
 
 
 @rule(memory="unknown")
-def einsum(equation: str | Unknown, tensors: Tensors) -> Dims:
+def einsum(
+    equation: str | Unknown = UNKNOWN,
+    tensors: Tensors = (),
+    operand: Tensor | None = None,
+    sublist: Any = UNKNOWN,
+    sublists: Sequence[Any] = (),
+) -> Dims:
     """The dims of the output's letters (torch.einsum).
 
     A letter of the output has one name in all operands. As in every contraction, labels that are
-    summed over are not compared, but axes are.
+    summed over are not compared, but axes are. Instead of the equation each operand may be followed
+    by its letters as numbers; `sublists` are those after the first operand, and the output's.
     """
+    if operand is not None:
+        equation, tensors = _interleaved(operand, sublist, *sublists)
     if not isinstance(equation, str):
         return OPEN
     terms, output = _read(equation)
@@ -55,14 +67,80 @@ def contracted(terms: Sequence[Subscripts], output: Subscripts, tensors: list[Te
 
 
 @rule
-def einsum_natively(equation: str | Unknown, tensors: Tensors) -> Unknown | Dims:
-    """As `einsum`; torch 2.12 permutes every operand to all letters (recorded: einsum)."""
+def einsum_natively(
+    equation: str | Unknown = UNKNOWN,
+    tensors: Tensors = (),
+    operand: Tensor | None = None,
+    sublist: Any = UNKNOWN,
+    sublists: Sequence[Any] = (),
+) -> Unknown | Dims:
+    """As `einsum`; torch 2.12 permutes every operand to all letters (recorded: einsum).
+
+    It does so after it has taken diagonals, and that of a matrix has no names.
+    """
+    if operand is not None:
+        equation, tensors = _interleaved(operand, sublist, *sublists)
     if isinstance(equation, str) and isinstance(tensors, (tuple, list)):
         inputs = equation.replace(" ", "").partition("->")[0].split(",")
         letters = set("".join(inputs)) - {"."}
+        if len(inputs) == len(tensors):
+            tensors = list(map(_after_diagonal, inputs, tensors))
         for subscripts, tensor in zip(inputs, tensors, strict=False):
             refuse_named("unsqueeze" if set(subscripts) < letters else "permute", [tensor])
     return einsum(equation, tensors)
+
+
+def _after_diagonal(subscripts: str, tensor: Tensor) -> Tensor:
+    """The operand, without names if it is a matrix of which the diagonal is taken."""
+    letters = subscripts.replace("...", "")
+    if len(letters) != 2 or letters[0] != letters[1] or tensor.dims.rank != 2:
+        return tensor
+    return replace(tensor, dims=tensor.dims.rename([None, None]))
+
+
+def _interleaved(*operands_and_sublists: Any) -> tuple[str | Unknown, Tensors]:
+    """The equation of operands that are each followed by their letters, perhaps the output's last.
+
+    It is unknown where an argument is.
+    """
+    tensors = operands_and_sublists[:-1:2]
+    sublists = operands_and_sublists[1::2]
+    if has_output := len(operands_and_sublists) % 2 == 1:
+        sublists = (*sublists, operands_and_sublists[-1])
+    terms = list(map(_lettered, sublists))
+    if not all(isinstance(tensor, (Tensor, Unknown)) for tensor in tensors):
+        raise _malformed("each operand must be a tensor, followed by its subscripts list")
+    if not all(isinstance(term, str) for term in terms) or UNKNOWN in tensors:
+        return UNKNOWN, UNKNOWN
+    output = f"->{terms.pop()}" if has_output else ""
+    return ",".join(map(str, terms)) + output, list(tensors)
+
+
+def _lettered(sublist: Any) -> str | Unknown:
+    """The letters of a list of numbers."""
+    if not isinstance(sublist, (list, tuple)):
+        if not isinstance(sublist, Unknown):
+            raise _malformed("each operand must be followed by its subscripts list")
+        return UNKNOWN
+    letters = []
+    for number in sublist:
+        if number is ...:
+            letters.append("...")
+        elif isinstance(number, (Unknown, Expression)):
+            return UNKNOWN
+        elif isinstance(number, int) and 0 <= number < len(_LETTERS):
+            letters.append(_LETTERS[number])
+        else:
+            raise Contradiction(
+                "NC114",
+                "einsum(): subscript in subscript list is not within the valid range [0, 52)",
+                error="ValueError",
+                help="Each number stands for a letter.",
+            )
+    return "".join(letters)
+
+
+_LETTERS: Final = string.ascii_uppercase + string.ascii_lowercase
 
 
 def _read(equation: str) -> tuple[list[Subscripts], Subscripts]:

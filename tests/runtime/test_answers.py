@@ -1,0 +1,72 @@
+"""The answers of calls in both semantics; those of native torch 2.12.1 were compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pytest
+import torch
+
+from namecheck.core.semantics import Semantics
+from namecheck.runtime import runtime
+from tests.runtime.tensors import names
+
+TORCH: Final[Any] = torch  # with names, which type checkers do not know
+REFUSED: Final = "aten::{} is not yet supported with named tensors"
+
+# An expression; its names, or a part of its error; and, where they differ, those by default.
+CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
+    "einsum with lists of letters": (
+        ("torch.einsum(t('A B'), [0, 1], t('B C', 3, 4), [1, 2], [0, 2])", "unsqueeze", "A C"),
+        ("torch.einsum(t('A B'), [0, 1], t('B C', 3, 4), [1, 2])", "unsqueeze", "A C"),
+        ("torch.einsum(t('A B'), [0, 30], [30, 0])", "permute", "B A"),
+        ("torch.einsum(t('A B'), (..., 51), [...])", "permute", "A"),
+        ("torch.einsum(t('A B'), [0, 1], t('A C'), [0, 2], [0])", "unsqueeze", "A"),
+        (
+            "torch.einsum(t('A B'), [0, 1], t('A C'), [0, 1], [0, 1])",
+            "permute",
+            "stands for dim 'B'",
+        ),
+        ("torch.einsum(t('A B'), [0, 60], [0])", "valid range [0, 52)"),
+        ("torch.einsum(t('_ _'), [0, 1], t('_ _', 3, 4), [1, 2])", "_ _"),
+    ),
+    "einsum of the diagonal of a matrix": (
+        ("torch.einsum(t('A B', 3, 3), [0, 0], [0])", "_"),
+        ("torch.einsum('ii->i', t('A B', 3, 3))", "_"),
+        ("torch.einsum('...ii', t('A B', 3, 3))", ""),
+        ("torch.einsum('ii,ij->i', t('A B', 3, 3), t('_ _', 3, 3))", "_"),
+        ("torch.einsum('iij->ij', t('A B C', 3, 3, 3))", "permute", "_ C"),
+    ),
+}
+
+
+def t(dim_names: str, *sizes: int, **options: Any) -> Any:
+    """A tensor whose dims have these names (`_`: none), with sizes 2, 3, 4, … or the given ones."""
+    words = [None if word == "_" else word for word in dim_names.split()]
+    shape = sizes or tuple(range(2, 2 + len(words)))
+    return TORCH.ones(shape, names=words, **options)
+
+
+@pytest.fixture(params=Semantics, ids=lambda semantics: semantics.value)
+def semantics(request: pytest.FixtureRequest) -> Iterator[Semantics]:
+    with runtime(semantics=request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("title", CALLS)
+def test_calls_have_the_answers_of_their_semantics(title: str, semantics: Semantics) -> None:
+    wrong = [call for call in CALLS[title] if not _is_as_expected(call, semantics)]
+    assert not wrong
+
+
+def _is_as_expected(call: Sequence[str], semantics: Semantics) -> bool:
+    expression, natively, *differing = call
+    expected = natively if semantics is Semantics.NATIVE or not differing else differing[0]
+    scope = {"t": t, "torch": torch, "F": torch.nn.functional, "nn": torch.nn}
+    try:
+        answer = eval(expression, scope)
+    except (RuntimeError, TypeError, ValueError, LookupError) as error:
+        kernel = REFUSED.format(expected)
+        return kernel in str(error) or (" " in expected and expected in str(error))
+    return " ".join(name or "_" for name in names(answer)) == expected
