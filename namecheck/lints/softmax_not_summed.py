@@ -234,12 +234,15 @@ class Lint(Listener):
 def _is_batch(dims: Dims, index: int) -> bool:
     """Whether a dim is the batch, as the code calls it, of a tensor with two other dims at least.
 
-    In the scores of pairs of samples, another dim is the batch, too.
+    In the scores of pairs of samples, another dim is the batch, too. In ``N, k, b = x.shape`` `b`
+    has the bins, or the beams.
     """
     if dims.min_rank < _LEAST or (index >= 0 and index >= len(dims.prefix)):
         return False
     dim = dims[index]
     if not isinstance(dim.name, Axis) or not naming.is_batch(dim.name.name):
+        return False
+    if not dims.open and index in (-1, len(dims.prefix) - 1):
         return False
     others = [other.name for other in dims.known if other.size != 1 and other is not dim]
     return len(others) >= _LEAST - 1 and all(

@@ -67,6 +67,7 @@ def check_order(pieces: Sequence[Piece], sizes: Sequence[Size]) -> None:
     own, goal = _settled(
         [piece.ratio for piece in pieces], [Piece(Dim(None, size)).ratio for size in sizes]
     )
+    own, goal = _of_one_item(pieces, sizes, own, goal)
     if _are_exchanged_alike(own, goal) or _gives_steps(own, goal):
         return
     before, after = _shares(own), _shares(goal)
@@ -109,6 +110,20 @@ def _settled(own_ratios: _Ratios, goal: _Ratios) -> tuple[_Ratios, _Ratios]:
     if abs(power) != 1 or number.denominator != 1 or number == ONE:
         return own_ratios, goal
     return _with_base(own_ratios, symbol_or_sum, number), _with_base(goal, symbol_or_sum, number)
+
+
+def _of_one_item(
+    pieces: Sequence[Piece], sizes: Sequence[Size], own_ratios: _Ratios, goal: _Ratios
+) -> tuple[_Ratios, _Ratios]:
+    """The sizes where a view says that the first dim has one item: ``x.view(1, n, -1)``."""
+    size = pieces[0].dim.size if pieces else UNKNOWN
+    if sizes[0] != 1 or not isinstance(size, Expression) or not _is_of_code(str(size)):
+        return own_ratios, goal
+    powers = ratio(size).powers
+    if len(powers) != 1:
+        return own_ratios, goal
+    base = powers[0][0]
+    return _with_base(own_ratios, base, ONE), _with_base(goal, base, ONE)
 
 
 def _with_base(ratios: _Ratios, symbol_or_sum: str | Expression, replacement: Ratio) -> _Ratios:

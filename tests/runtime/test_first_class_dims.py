@@ -102,6 +102,7 @@ namecheck.runtime.install()
 from functorch.dim import dims
 x = torch.rand(2, 3, names=("N", "C"))
 rows, columns = dims(2)
+assert not hasattr(torch.rand(2, 3)[rows], "rename")
 try:
     x[rows, columns]
 except namecheck.runtime.NameMismatch:

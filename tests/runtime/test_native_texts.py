@@ -267,6 +267,18 @@ def test_a_gradient_with_names_is_warned_of(semantics: Semantics) -> None:
     assert {(warning.category, warning.filename) for warning in issued} == {(UserWarning, __file__)}
 
 
+def test_code_without_a_module_is_warned_too() -> None:
+    leaf = torch.ones(2, 3, requires_grad=True)
+    with (
+        runtime(semantics=Semantics.NATIVE),
+        warnings.catch_warnings(record=True) as issued,
+    ):
+        warnings.simplefilter("always")
+        code = compile("(leaf * 2).backward(gradient)", "nameless.py", "exec")
+        exec(code, {"leaf": leaf, "gradient": named("N", "C")})
+    assert [warning.filename for warning in issued] == ["nameless.py"]
+
+
 def first_names(**settings: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as issued, runtime(**settings):
         warnings.simplefilter("always")

@@ -30,6 +30,8 @@ _ARITHMETIC: Final[dict[str, Callable[[Known, Known], Known]]] = {
     "FloorDiv": operator.floordiv,
 }
 _DEEPEST: Final = 8
+CHOICE: Final = "choice"
+"""The word of a number that is one of several."""
 
 
 def symbolic(value: Value) -> Known | None:
@@ -59,7 +61,7 @@ def _of_key(part: object, depth: int) -> Known | None:
             return None if path is None else symbol(naming.of_number(*path))
         case Fresh("join", number):
             # Two paths have two values for it: whichever it is, it is one number.
-            return symbol(naming.of_number("choice", number))
+            return symbol(naming.of_number(CHOICE, number))
         case Result("int", (Key() as number_key,)):
             return _truncated(number_key, depth)
         case Operation(name, (left, right)) if name in _ARITHMETIC:

@@ -13,6 +13,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import is_name, last_word, nodes
+from namecheck.interpreter.domain.size_symbols import CHOICE
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
 from namecheck.interpreter.domain.values import TensorValue, Value
@@ -80,10 +81,15 @@ def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:
 def may_be_nothing(
     interpreter: Interpreter, contradiction: Contradiction, lowered_operands: Sequence[Any]
 ) -> bool:
-    """Whether a size has a summand that may be 0, as the file itself says: ``controls > 0``."""
+    """Whether a size has a summand that may be 0, as the file itself says: ``controls > 0``.
+
+    One of several numbers may be 0 as well: ``extra if wide else 0``.
+    """
     if contradiction.code not in _OF_SIZES:
         return False
     words = set(_summands(lowered_operands))
+    if CHOICE in words:
+        return True
     return bool(words) and not words.isdisjoint(_compared_with_zero(interpreter.source.tree))
 
 
@@ -106,6 +112,18 @@ def _compared_with_zero(tree: ast.AST) -> Iterator[str]:
             for part in nodes(node.test):
                 if isinstance(part, ast.Compare) and _is_zero(part.comparators[-1]):
                     yield last_word(part.left)
+            yield from _tested(node.test)
+
+
+def _tested(test: ast.expr) -> Iterator[str]:
+    """The words of which a test asks whether they are 0, as ``if not extra:``."""
+    if isinstance(test, ast.BoolOp):
+        for part in test.values:
+            yield from _tested(part)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _tested(test.operand)
+    elif isinstance(test, (ast.Name, ast.Attribute)):
+        yield last_word(test)
 
 
 def _raises(branch: ast.If) -> bool:

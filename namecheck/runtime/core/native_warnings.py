@@ -29,6 +29,6 @@ def warn(text: str) -> None:
         warnings.warn(text, UserWarning, stacklevel=2)
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    module = frame.f_globals.get("__name__")
+    module = frame.f_globals.get("__name__") or "<string>"  # without a name nothing is warned of
     file, line = frame.f_code.co_filename, frame.f_lineno
     warnings.warn_explicit(text, UserWarning, file, line, module, registry)

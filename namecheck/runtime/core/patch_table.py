@@ -102,6 +102,10 @@ class PatchTable:
             if patch is not None:
                 self.apply(patch.patches(module))
 
+    def added_to(self, cls: type) -> frozenset[str]:
+        """The attributes of a class that only the patches give it."""
+        return frozenset(p.attribute for p in self.originals if p.owner is cls and _is_new(p))
+
     def importing(self, name: str) -> AbstractContextManager[None]:
         """The context in which a module is imported: suspended if its patches are `bare`."""
         with self.lock:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
+import torch
+
 from namecheck.core.names import Contradiction
 from namecheck.runtime.core import reporting
 from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch
@@ -29,6 +31,8 @@ def patches() -> Iterator[Deferred]:
 def _patches(module: ModuleType) -> Iterator[Patch]:
     """The handlers of all operations with first-class dims, and the one that is no operator."""
     bound = vars(module)["_Tensor"]
+    for name in TABLE.added_to(torch.Tensor).intersection(vars(bound)):
+        delattr(bound, name)  # taken over from torch's tensors at the import; it would do nothing
     handler = _refusing_names(getattr(bound, HANDLER).__func__, 3)
     fallback = _refusing_names(getattr(bound, _FALLBACK), 2)
     yield Patch(bound, HANDLER, classmethod(handler))
