@@ -113,12 +113,15 @@ def bind(
 
 
 def _has_names(signature: Signature, values: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a call has names, or a string for a parameter that takes no text."""
+    """Whether a call has names, or a string for a parameter that takes no text.
+
+    The first argument, a tensor or an equation, is no name.
+    """
     if "names" in kwargs:
         return True
     by_position, by_keyword = places(signature, len(values), kwargs)
     pairs = [
-        *zip(by_position, values, strict=True),
+        *zip(by_position[1:], values[1:], strict=True),
         *((by_keyword.get(keyword), value) for keyword, value in kwargs.items()),
     ]
     return any(_holds_text(value) and not _takes_text(parameter) for parameter, value in pairs)

@@ -35,7 +35,7 @@ Subscripts = tuple[str, ...]
 def einsum(
     equation: str | Unknown = UNKNOWN,
     tensors: Tensors = (),
-    operand: Tensor | None = None,
+    leading: Tensor | None = None,
     sublist: Any = UNKNOWN,
     sublists: Sequence[Any] = (),
 ) -> Dims:
@@ -45,8 +45,8 @@ def einsum(
     summed over are not compared, but axes are. Instead of the equation each operand may be followed
     by its letters as numbers; `sublists` are those after the first operand, and the output's.
     """
-    if operand is not None:
-        equation, tensors = _interleaved(operand, sublist, *sublists)
+    if leading is not None:
+        equation, tensors = _interleaved(leading, sublist, *sublists)
     if not isinstance(equation, str):
         return OPEN
     terms, output = _read(equation)
@@ -70,7 +70,7 @@ def contracted(terms: Sequence[Subscripts], output: Subscripts, tensors: list[Te
 def einsum_natively(
     equation: str | Unknown = UNKNOWN,
     tensors: Tensors = (),
-    operand: Tensor | None = None,
+    leading: Tensor | None = None,
     sublist: Any = UNKNOWN,
     sublists: Sequence[Any] = (),
 ) -> Unknown | Dims:
@@ -78,8 +78,8 @@ def einsum_natively(
 
     It does so after it has taken diagonals, and that of a matrix has no names.
     """
-    if operand is not None:
-        equation, tensors = _interleaved(operand, sublist, *sublists)
+    if leading is not None:
+        equation, tensors = _interleaved(leading, sublist, *sublists)
     if isinstance(equation, str) and isinstance(tensors, (tuple, list)):
         inputs = equation.replace(" ", "").partition("->")[0].split(",")
         letters = set("".join(inputs)) - {"."}

@@ -190,11 +190,22 @@ def ctc_loss(log_probs: Tensor, targets: Tensor) -> Dims:
 
 @rule
 @reduced
-def cross_entropy_natively(input: Tensor, target: Tensor) -> Dims:
+def cross_entropy_natively(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | Unknown | None = None,
+    label_smoothing: float | Unknown = 0.0,
+) -> Dims:
     """As `cross_entropy`; torch 2.12 refuses classes with names (recorded: cross_entropy)."""
     one, other = input.dims.rank, target.dims.rank
     if one is not None and other is not None and one != other:
         refuse_named("nll_loss_forward" if one <= 2 else "view", [input, target])
+        refuse_named("nll_loss_forward" if one <= 2 else "nll_loss2d_forward", [weight])
+    if one is not None and one == other:
+        if isinstance(label_smoothing, (int, float)) and label_smoothing > 0:
+            refuse_named("mul.Scalar", [target])
+        if one > 1:
+            refuse_named("view", [weight])
     unnamed = _entropies(input.dims.unnamed(), target.dims.unnamed(), None)
     if one is None or one != other:
         return unnamed

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, join_dims, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, DimArguments, Flag
@@ -69,9 +69,12 @@ def cholesky(input: Tensor) -> Dims:
 
 
 @rule(memory="unknown", square=True)
-def matrix_power(input: Tensor) -> Dims:
-    """The dims of a square matrix, unchanged (recorded: matrix_power)."""
-    return _square(input, "linalg.matrix_power")
+def matrix_power(input: Tensor, n: int | Unknown = UNKNOWN) -> Dims:
+    """The dims of a square matrix (recorded: matrix_power); a negative power is of its inverse."""
+    dims = _square(input, "linalg.matrix_power")
+    if isinstance(n, int):
+        return dims if n >= 0 else _inverted(dims)
+    return join_dims(dims, _inverted(dims))
 
 
 @rule(memory="unknown", square=True)

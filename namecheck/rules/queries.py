@@ -101,6 +101,14 @@ def truth(input: Tensor) -> Unknown:
     return UNKNOWN
 
 
+@rule(aligns="matched")
+def contains(input: Tensor, element: Tensor | float) -> Unknown:
+    """``element in x``: whether any element of the input equals that beside it, aligned to it."""
+    if isinstance(element, Tensor):
+        broadcast(element.dims, input.dims)
+    return UNKNOWN
+
+
 def _check_single(input: Tensor, message: str, error: str) -> None:
     count = count_of_elements(input)
     symbols = {str(dim.size): None for dim in input.dims.known if isinstance(dim.size, Expression)}

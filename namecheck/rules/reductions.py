@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.devices import META
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate
@@ -250,12 +251,9 @@ def quantile(
         )
     if q.dims.rank is None:
         return OPEN
-    return joined(Dims(tuple(map(_of_quantiles, q.dims.prefix))), reduced)
-
-
-def _of_quantiles(dim: Dim) -> Dim:
-    """The dim of several quantiles: a label is dropped, an axis is kept."""
-    return Dim(None, dim.size) if isinstance(dim.name, str) else dim
+    result = joined(q.dims, reduced)
+    naming.check_distinct(result.names)
+    return result
 
 
 def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:

@@ -166,6 +166,7 @@ def test_every_rule_that_a_row_names_is_there() -> None:
 
 # Rules that return no tensor, but whose functions are patched at run time for another reason.
 PATCHED: Final = {
+    "contains": "operands are aligned",
     **dict.fromkeys(["has_names", "names_of"], "they read names"),
     **dict.fromkeys(["size", "stride"], "a dim may be given by its name"),
     **dict.fromkeys(["equal", "same_size", "agrees"], "the names of two tensors are compared"),
@@ -229,7 +230,8 @@ INT_ALONE: Final = [
 def test_a_computed_number_is_an_unknown_int(name: str, parameter: str) -> None:
     """As the half of `x.size(0)`, given to a rule that computes with ints alone."""
     rule, answers = registry.load()[name], []
-    for dims in (Dims.of("N", sizes=[3]), Dims.of("N", "C", sizes=[3, 4])):
+    for sizes in ([3], [3, 4], [3, 3]):
+        dims = Dims.of(*"NC"[: len(sizes)], sizes=sizes)
         for number in (symbol("n"), UNKNOWN):
             try:
                 answers.append(registry.called(rule, {"input": Tensor(dims), parameter: number}))

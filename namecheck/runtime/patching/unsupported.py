@@ -72,12 +72,6 @@ def _of_eigenpairs(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     return "linalg_vector_norm" if _is_named(matrices) else ""
 
 
-def _of_product(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    factors = _argument(args, kwargs, 0, "input"), _argument(args, kwargs, 1, "mat2")
-    is_sparse = any(getattr(factor, "is_sparse", False) for factor in factors)
-    return "_sparse_addmm" if is_sparse else ""
-
-
 def _of_source(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
     source = _argument(args, kwargs, 1, "source")
     if source is None:
@@ -96,11 +90,9 @@ def _of_blocks(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
 
 _CHOICES: Final[Mapping[Any, Mapping[str, Choice]]] = {
     torch: {
-        "dsmm": _of_product,
         "lobpcg": _of_eigenpairs,
         "sparse_bsc_tensor": _of_blocks,
         "sparse_bsr_tensor": _of_blocks,
-        "spmm": _of_product,
     },
     torch.Tensor: {"set_": _of_source},
 }
