@@ -53,6 +53,16 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("torch.tensor(t('C') in t('N C', 3, 2))", ""),
         ("t('C N', 2, 3) in t('N C')", "dims ['C', 'N'] and dims ['N', 'C']"),
     ),
+    "special methods that are called directly": (
+        ("t('N C').__rmul__(t('N D'))", "dims ['N', 'C'] and dims ['N', 'D']"),
+        ("t('N C').__radd__(t('N D'))", "dims ['N', 'C'] and dims ['N', 'D']"),
+        ("t('N C').__rsub__(t('N D'))", "dims ['N', 'D'] and dims ['N', 'C']"),
+        ("2 * t('N C') + (1 + t('N C'))", "N C"),
+        ("t('N C').__rdiv__(t('N D'))", "dims ['N', 'D'] and dims ['N', 'C']"),
+        ("t('N C').__rdiv__(2) + t('N C').__div__(2) + t('N C').__idiv__(2)", "N C"),
+        ("t('N C') @ 2", "unsupported operand type(s) for @: 'Tensor' and 'int'"),
+        ("2.0 @ t('N C')", "unsupported operand type(s) for @: 'float' and 'Tensor'"),
+    ),
     "losses": (
         ("F.cross_entropy(t('_ _'), torch.tensor([0, 1]), t('C', 3))", "nll_loss_forward", ""),
         (

@@ -156,7 +156,6 @@ def indices() -> Any:
 
 # A call of callables without a row, by name, with all named tensors that it takes.
 SAMPLES: Final[Mapping[str, Call]] = {
-    "torch.Tensor.__rdiv__": lambda: matrix().__rdiv__(2),
     "torch.Tensor.map_": lambda: matrix().map_(matrix(), lambda a, b: a + b),
     "torch.Tensor.map2_": lambda: matrix().map2_(matrix(), matrix(), lambda a, b, c: a + b + c),
     "torch.Tensor.set_": lambda: matrix().set_(torch.zeros(2, 2)),

@@ -312,8 +312,8 @@ class Site:
 
     def _is_left_to_other(self, args: tuple[Any, ...]) -> bool:
         """Whether a special method returns NotImplemented, for the other operand to handle."""
-        numbers = (torch.Tensor, int, float, complex)
-        return self.target.special and not all(isinstance(arg, numbers) for arg in args)
+        known = (torch.Tensor, int, float, complex) if self.target.takes_numbers else torch.Tensor
+        return self.target.special and not all(isinstance(arg, known) for arg in args)
 
     @property
     def _reads_tensors(self) -> bool:

@@ -31,6 +31,8 @@ BINARY: Final = {
     "RShift": "rshift",
 }
 COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
+_OF_PYTHON_2: Final = ("Div", "div")
+_COMMUTATIVE: Final = frozenset({"Add", "Mult"})
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 
@@ -62,6 +64,11 @@ class Target:
     settle: Callable[..., tuple[Any, ...]] | None = None
     by_name: bool = False
     moves: bool = False
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether an operand may be a number, as in no product of matrices."""
+        return any("number" in each.kinds for each in itertools.chain(*self.row.signatures))
 
 
 def is_fresh(parameter: Parameter) -> bool:
@@ -143,16 +150,16 @@ def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
     """The special methods behind Python's operators, and behind ``abs``."""
     yield Target(torch.Tensor, "__abs__", "abs", rows["abs"], "m", torch.Tensor.__abs__)
     keys = python_operators()
-    for name, word in (BINARY | COMPARISONS | UNARY).items():
+    for name, word in (*(BINARY | COMPARISONS | UNARY).items(), _OF_PYTHON_2):
         key = keys[name]
         forms = [("", key, False)]
         if name in BINARY:
-            forms += [("r", key, True), ("i", f"{key}_", False)]
+            # torch computes `y.__radd__(x)` as `y + x`, and tells the operands in that order.
+            forms += [("r", key, name not in _COMMUTATIVE), ("i", f"{key}_", False)]
         for letter, operator, reflected in forms:
             attribute = f"__{letter}{word}__"
-            if letter and attribute in rows:
-                continue  # it has a row of its own, for the operands in their order
-            operator = attribute if attribute in rows else operator
+            if attribute in rows:  # it has a row of its own, for the operands in their order
+                operator, reflected = attribute, False
             row = rows.get(attribute, rows[key])
             original = getattr(torch.Tensor, attribute, None)
             if original is not None:
