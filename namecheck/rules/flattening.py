@@ -243,6 +243,7 @@ def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Names, *, strict
     if strict:
         _check_kinds(dim, names)
     _check_sizes(sizes)
+    sizes = [UNKNOWN if isinstance(size, Tensor) else size for size in sizes]
     dim = naming.read_name(dim) if isinstance(dim, str) else dim  # type: ignore[assignment]
     names = None if names is None or isinstance(names, Unknown) else _read_names(names)
     position = locate(dims, dim)
@@ -301,11 +302,16 @@ def _check_sizes(sizes: Any) -> None:
             f"not {type(sizes).__name__}"
         )
     for index, size in enumerate(sizes):
-        if not isinstance(size, (int, Expression, Unknown)):
+        if not isinstance(size, (int, Expression, Unknown)) and not _may_be_size(size):
             raise _type_error(
                 "unflatten(): argument 'sizes' (position 2) must be tuple of ints, but found "
                 f"element of type {type(size).__name__} at pos {index}"
             )
+
+
+def _may_be_size(size: Any) -> bool:
+    """Whether a size is a tensor of one element, which torch takes wherever a list has an int."""
+    return isinstance(size, Tensor) and all(s == 1 for s in size.dims.sizes if isinstance(s, int))
 
 
 def _type_error(message: str) -> Contradiction:

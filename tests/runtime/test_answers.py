@@ -63,6 +63,11 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("t('N C') @ 2", "unsupported operand type(s) for @: 'Tensor' and 'int'"),
         ("2.0 @ t('N C')", "unsupported operand type(s) for @: 'float' and 'Tensor'"),
     ),
+    "numbers in unusual places": (
+        ("t('N', 6).unflatten('N', [('A', torch.tensor(2)), ('B', 3)])", "A B"),
+        ("t('_', 6).unflatten(0, (torch.tensor(2), torch.tensor([3])))", "_ _"),
+        ("t('N C').to(2.0)", "N C"),
+    ),
     "losses": (
         ("F.cross_entropy(t('_ _'), torch.tensor([0, 1]), t('C', 3))", "nll_loss_forward", ""),
         (
