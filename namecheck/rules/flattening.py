@@ -309,9 +309,9 @@ def _check_sizes(sizes: Any) -> None:
             )
 
 
-def _may_be_size(size: Any) -> bool:
+def _may_be_size(item: Any) -> bool:
     """Whether a size is a tensor of one element, which torch takes wherever a list has an int."""
-    return isinstance(size, Tensor) and all(s == 1 for s in size.dims.sizes if isinstance(s, int))
+    return isinstance(item, Tensor) and all(s == 1 for s in item.dims.sizes if isinstance(s, int))
 
 
 def _type_error(message: str) -> Contradiction:

@@ -69,6 +69,9 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("t('N C').to(2.0)", "N C"),
     ),
     "losses": (
+        ("F.kl_div(t('N C'), t('N D'))", "dims ['N', 'D'] and dims ['N', 'C']"),
+        ("torch.kl_div(t('N C'), t('N D'))", "dims ['N', 'D'] and dims ['N', 'C']"),
+        ("F.kl_div(t('_ _'), t('N C'))", "xlogy.Tensor", ""),
         ("F.cross_entropy(t('_ _'), torch.tensor([0, 1]), t('C', 3))", "nll_loss_forward", ""),
         (
             "F.cross_entropy(t('_ _ _'), torch.ones(2, 4).long(), t('C', 3))",
