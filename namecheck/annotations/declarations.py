@@ -265,7 +265,7 @@ _TENSORS: Final = frozenset(
     }
 )
 # The arrays of numpy and jax have other operators and dtypes.
-_OTHER_ARRAYS: Final = frozenset({"ndarray", "Array"})
+_OTHER_ARRAYS: Final = frozenset({"ndarray", "Array", "ArrayLike"})
 _PRECISIONS: Final = frozenset(
     {*_SINGLE, "bf16", "fp8", "fp16", "fp32", "fp64", "tf32", "half", "double"}
 )
@@ -376,8 +376,8 @@ def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth
                     for option, inside in zip(options, joined, strict=True)
                 ]
             )
-        array = _dotted(inner)
-        if array is not None and _word(array, resolve) in _OTHER_ARRAYS:
+        kinds = {_word(_dotted(option) or "?", resolve) for option in options}
+        if kinds & _OTHER_ARRAYS and kinds <= _OTHER_ARRAYS | {"None", "?"}:
             return ANYTHING
         return tensor(text, DTYPES[word], word)
     if _is_of_precision(text):
