@@ -379,8 +379,10 @@ def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth
         kinds = {_word(_dotted(option) or "?", resolve) for option in options}
         if kinds & _OTHER_ARRAYS and kinds <= _OTHER_ARRAYS | {"None", "?"}:
             return ANYTHING
+        if any(isinstance(option, ast.Subscript) for option in options):
+            return ANYTHING  # a list of tensors: the dims are those of each
         return tensor(text, DTYPES[word], word)
-    if _is_of_precision(text):
+    if _is_of_precision(text) or _is_dtype(text):
         return ANYTHING
     names = {_dotted(part) for part in _options(inner, resolve)}
     words = {name.rpartition(".")[2] for name in names if name is not None}
@@ -407,6 +409,11 @@ def _joined(text: str, expression: ast.expr, resolve: Resolve) -> ast.Subscript 
         return None
     dims = ast.Constant(f"{text} {own}")
     return ast.Subscript(expression.value, ast.Tuple([inner, dims]))
+
+
+def _is_dtype(text: str) -> bool:
+    """Whether the text beside a tensor is a dtype: ``"torch.float32"``."""
+    return dtypes.named(text.strip().removeprefix("torch.")) is not None
 
 
 def _is_of_precision(text: str) -> bool:

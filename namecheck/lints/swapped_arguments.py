@@ -105,8 +105,8 @@ _TURNING: Final = frozenset(
 )
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
-    "agree", "close", "compare", "contain", "contained", "contains", "corr", "diff", "distance",
-    "equal", "error", "iou", "overlap", "similarity",
+    "agree", "close", "compare", "contain", "contained", "contains", "corr", "dice", "diff",
+    "distance", "equal", "error", "iou", "jaccard", "overlap", "similarity",
     # The inverse of a ratio is one, too: that of a signal and its noise.
     "nsr", "ratio", "snr",
 )  # fmt: skip

@@ -19,7 +19,16 @@ from namecheck.core.dims import (
     named_by,
     of_rank,
 )
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, words
+from namecheck.core.names import (
+    UNKNOWN,
+    Answer,
+    Axis,
+    Contradiction,
+    Name,
+    Unknown,
+    is_observed,
+    words,
+)
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument, Several, Tensors
@@ -266,11 +275,35 @@ def stack(tensors: Tensors, dim: DimArgument = 0) -> Dims:
                 f"entry 0 and {show_sizes(dims)} at entry {number}",
                 help="Only tensors of one shape can be stacked.",
             )
-        unified = unified if dims == unified else broadcast(unified, dims, "stack")
+        if dims != unified:
+            unified = broadcast(_of_any_scan(unified, dims), _of_any_scan(dims, unified), "stack")
     count = UNKNOWN if isinstance(tensors, Many) else len(lists)
     if isinstance(dim, Unknown):
         return OPEN
     return inserted(unified, dim, Made(size=count))
+
+
+def _of_any_scan(dims: Dims, other_dims: Dims) -> Dims:
+    """The dims without the names of those that are merged in another order in other dims.
+
+    The rows and the columns of an image are scanned one after the other, and stacked, on purpose.
+    """
+    if dims.rank is None or dims.rank != other_dims.rank:
+        return dims
+    pairs = zip(dims.prefix, other_dims.prefix, strict=True)
+    return Dims(
+        tuple(
+            [replace(one, name=UNKNOWN) if _is_scanned(one, other) else one for one, other in pairs]
+        )
+    )
+
+
+def _is_scanned(dim: Dim, other_dim: Dim) -> bool:
+    """Whether two dims are merged from the same axes, which the code itself names."""
+    one, other = dim.name, other_dim.name
+    if not isinstance(one, Axis) or not isinstance(other, Axis) or not is_observed(one.name):
+        return False
+    return one.factors != other.factors and sorted(one.factors) == sorted(other.factors)
 
 
 @rule(memory="joins", overlaps="refused")

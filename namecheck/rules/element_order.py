@@ -115,9 +115,15 @@ def _settled(own_ratios: _Ratios, goal: _Ratios) -> tuple[_Ratios, _Ratios]:
 def _of_one_item(
     pieces: Sequence[Piece], sizes: Sequence[Size], own_ratios: _Ratios, goal: _Ratios
 ) -> tuple[_Ratios, _Ratios]:
-    """The sizes where a view says that the first dim has one item: ``x.view(1, n, -1)``."""
+    """The sizes where a view says that the first dim has one item.
+
+    ``x.view(1, n, -1)`` puts a 1 in its place, ``x.view(n, -1)`` leaves it out and keeps the rest.
+    """
     size = pieces[0].dim.size if pieces else UNKNOWN
-    if sizes[0] != 1 or not isinstance(size, Expression) or not _is_of_code(str(size)):
+    if not isinstance(size, Expression) or not _is_of_code(str(size)):
+        return own_ratios, goal
+    is_left_out = len(sizes) == 2 < len(pieces) and goal[0] == own_ratios[1] != own_ratios[0]
+    if sizes[0] != 1 and not is_left_out:
         return own_ratios, goal
     powers = ratio(size).powers
     if len(powers) != 1:
