@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
@@ -361,8 +362,13 @@ def _made_of(value: Any, source: Callable[[int], int]) -> Any:
 
 
 def everyday(rows: Sequence[Operator]) -> Sequence[Operator]:
-    """One row in eight, with ``NAMECHECK_ALL_ROWS=1`` in the environment all of them."""
-    return rows if os.environ.get("NAMECHECK_ALL_ROWS") else rows[::8]
+    """One row in eight, with ``NAMECHECK_ALL_ROWS=1`` in the environment all of them.
+
+    Which rows these are does not depend on the others: a row more draws none anew.
+    """
+    if os.environ.get("NAMECHECK_ALL_ROWS"):
+        return rows
+    return [row for row in rows if zlib.crc32(row.key.encode()) % 8 == 7]
 
 
 def samples(

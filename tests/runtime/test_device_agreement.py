@@ -33,8 +33,7 @@ def test_what_a_row_tells_is_what_torch_does_on_two_devices(second: str) -> None
     assert (run.returncode, run.stdout) == (0, ""), run.stderr[-2000:]
     lines = (line.split(" ", 1) for line in run.stderr.splitlines() if " " in line)
     tally = {what: int(number) for number, what in lines if number.isdigit()}
-    # The rows that are tried every day change when the table grows: 36 to 130 refusals.
-    assert tally["refused by both"] > (30 if second == "meta" else 100)
+    assert tally["refused by both"] > (40 if second == "meta" else 100)
     assert tally["taken by both"] > 500
 
 
