@@ -29,6 +29,7 @@ from namecheck.core.parameters import REQUIRED, declared
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.effects.words import Parameter, Signature
+from namecheck.rules.arguments import is_single
 
 
 @cache
@@ -396,7 +397,7 @@ def accepts(kind: str, value: Any) -> Answer:
         # torch checks only the first item of a list of names here, and reads the others later.
         items = value[:1] if kind == "names" else value
         answers = [
-            _is_single(item)
+            is_single(item)
             if kind == "ints" and isinstance(item, Tensor)
             else accepts(_LISTS[kind], item)
             for item in items
@@ -423,13 +424,6 @@ def _is_scalar(tensor: Tensor) -> Answer:
     if tensor.dims.min_rank:
         return Answer.NO
     return Answer.MAYBE if tensor.dims.open else Answer.YES
-
-
-def _is_single(tensor: Tensor) -> Answer:
-    """A tensor of one element is accepted wherever a list has an int (recorded: empty)."""
-    if any(isinstance(size, int) and size != 1 for size in tensor.dims.sizes):
-        return Answer.NO
-    return Answer.YES if tensor.dims.rank == 0 else Answer.MAYBE
 
 
 _LISTS: Final = {

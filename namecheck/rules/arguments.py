@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from namecheck.core.dims import Size
-from namecheck.core.names import Name, Unknown
+from namecheck.core.names import Answer, Name, Unknown
 from namecheck.core.tensors import Many, Tensor
 
 Flag: TypeAlias = bool | Unknown
@@ -33,3 +33,13 @@ Several: TypeAlias = Tensor | Tensors
 def may_be_none(tensor: Tensor) -> bool:
     """Whether what counts as a tensor may be None where that is allowed: nothing is known of it."""
     return tensor == Tensor()
+
+
+def is_single(tensor: Tensor) -> Answer:
+    """Whether a tensor has one element, which torch takes wherever a list has an int.
+
+    Source: recorded (empty).
+    """
+    if any(isinstance(size, int) and size != 1 for size in tensor.dims.sizes):
+        return Answer.NO
+    return Answer.YES if tensor.dims.rank == 0 else Answer.MAYBE

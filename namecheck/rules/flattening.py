@@ -30,7 +30,7 @@ from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
-from namecheck.rules.arguments import DimArgument, Names
+from namecheck.rules.arguments import DimArgument, Names, is_single
 from namecheck.rules.ratios import inferred
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
@@ -302,16 +302,12 @@ def _check_sizes(sizes: Any) -> None:
             f"not {type(sizes).__name__}"
         )
     for index, size in enumerate(sizes):
-        if not isinstance(size, (int, Expression, Unknown)) and not _may_be_size(size):
+        is_size = isinstance(size, (int, Expression, Unknown))
+        if not is_size and not (isinstance(size, Tensor) and is_single(size) is not Answer.NO):
             raise _type_error(
                 "unflatten(): argument 'sizes' (position 2) must be tuple of ints, but found "
                 f"element of type {type(size).__name__} at pos {index}"
             )
-
-
-def _may_be_size(item: Any) -> bool:
-    """Whether a size is a tensor of one element, which torch takes wherever a list has an int."""
-    return isinstance(item, Tensor) and all(s == 1 for s in item.dims.sizes if isinstance(s, int))
 
 
 def _type_error(message: str) -> Contradiction:

@@ -21,6 +21,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Union,
     Value,
+    each_of,
 )
 
 # How many levels of values within values are looked at.
@@ -85,8 +86,7 @@ def may_lead_to_names(value: Value, store: Store) -> bool:
             elif isinstance(part, ListValue):
                 if part.address not in addresses:
                     addresses.add(part.address)
-                    content = items(part, store)
-                    next_level += (content.each,) if isinstance(content, Repeated) else content
+                    next_level += each_of(items(part, store))
             elif isinstance(part, Repeated):
                 next_level.append(part.each)
             elif isinstance(part, Union):

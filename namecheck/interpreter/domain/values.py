@@ -271,6 +271,11 @@ class Repeated:
     endless: bool = False
 
 
+def each_of(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:
+    """The items of a sequence, or the one that describes them where their number is unknown."""
+    return (content.each,) if isinstance(content, Repeated) else content
+
+
 @dataclass(frozen=True, slots=True)
 class TupleValue:
     """A tuple; `fields` has the names of a named tuple's items, `cls` its class, if any."""

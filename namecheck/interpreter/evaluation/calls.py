@@ -47,6 +47,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
     Wrapped,
+    each_of,
     has_failed,
 )
 from namecheck.interpreter.evaluation import shape_tests
@@ -166,9 +167,8 @@ class Calls:
         for arg in call_node.args:
             if isinstance(arg, ast.Starred):
                 value = self.interpreter.evaluate(arg.value, store, frame)
-                content = self.interpreter.iterate(value, arg, store, frame)
+                values = each_of(content := self.interpreter.iterate(value, arg, store, frame))
                 result.open |= isinstance(content, Repeated)
-                values = (content.each,) if isinstance(content, Repeated) else content
             else:
                 values = (self.interpreter.evaluate(arg, store, frame),)
             if result.open:

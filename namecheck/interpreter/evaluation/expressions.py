@@ -39,6 +39,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Union,
     Value,
+    each_of,
 )
 from namecheck.interpreter.evaluation import comparisons, narrowing, python_operators
 from namecheck.interpreter.evaluation.comprehensions import Comprehensions
@@ -416,7 +417,7 @@ class Expressions:
                     self.evaluate(node.value, store, frame), node, store, frame
                 )
                 unknown |= isinstance(content, Repeated)
-                values.extend((content.each,) if isinstance(content, Repeated) else content)
+                values.extend(each_of(content))
             else:
                 values.append(self.evaluate(node, store, frame))
         if not unknown:
@@ -556,9 +557,5 @@ class Expressions:
         ]
         if len(choices) == 1:
             return choices[0]
-        every = [
-            item
-            for content in choices
-            for item in ((content.each,) if isinstance(content, Repeated) else content)
-        ]
+        every = [item for content in choices for item in each_of(content)]
         return Repeated(joins.either(every, store))

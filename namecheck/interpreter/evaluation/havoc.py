@@ -45,6 +45,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
     Wrapped,
+    each_of,
 )
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
@@ -286,8 +287,7 @@ def _within(escaped: Iterable[Value], store: Store) -> Iterator[Value]:
             if isinstance(value, TupleValue):
                 next_level += value.items
             elif isinstance(value, ListValue):
-                content = joins.items(value, store)
-                next_level += (content.each,) if isinstance(content, Repeated) else content
+                next_level += each_of(joins.items(value, store))
             elif isinstance(value, DictValue):
                 next_level += (entry for _, entry in joins.entries(value, store).items)
         level = next_level

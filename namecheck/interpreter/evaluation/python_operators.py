@@ -37,6 +37,7 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Union,
     Value,
+    each_of,
     size_of,
     sized,
 )
@@ -376,11 +377,7 @@ def _concatenate(
 ) -> tuple[Value, ...] | Repeated:
     if not isinstance(left_items, Repeated) and not isinstance(right_items, Repeated):
         return limits.chained((left_items, right_items), store)
-    parts = [
-        *((left_items.each,) if isinstance(left_items, Repeated) else left_items),
-        *((right_items.each,) if isinstance(right_items, Repeated) else right_items),
-    ]
-    return Repeated(joins.either(parts, store))
+    return Repeated(joins.either([*each_of(left_items), *each_of(right_items)], store))
 
 
 def _repeat(left: Value, right: Value, store: Store) -> Value:

@@ -27,11 +27,11 @@ from namecheck.interpreter.domain.values import (
     FunctionValue,
     Instance,
     ListValue,
-    Repeated,
     TensorValue,
     TorchModule,
     Value,
     Wrapped,
+    each_of,
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -220,9 +220,8 @@ def _is_empty(value: Value, store: Store) -> bool:
 def _instances(value: Value, store: Store) -> Iterator[Instance]:
     """The instance that an attribute is, or those in the list that it is."""
     value = joins.opened(value, store)
-    content = joins.items(value, store) if isinstance(value, ListValue) else (value,)
-    values = (content.each,) if isinstance(content, Repeated) else content
-    yield from (each for each in values if isinstance(each, Instance))
+    held = each_of(joins.items(value, store)) if isinstance(value, ListValue) else (value,)
+    yield from (each for each in held if isinstance(each, Instance))
 
 
 def _classes(cls: ClassValue) -> Iterator[ClassValue]:

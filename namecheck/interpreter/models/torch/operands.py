@@ -23,6 +23,7 @@ from namecheck.interpreter.domain.values import (
     TensorValue,
     TupleValue,
     Value,
+    each_of,
 )
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.observations import Application, Begun, Recorder
@@ -87,8 +88,7 @@ class Inputs(NamedTuple):
 def _items(value: Value, store: Store) -> Sequence[Value]:
     """The items of a sequence, or the value alone."""
     if isinstance(value, ListValue):
-        content = joins.items(value, store)
-        return (content.each,) if isinstance(content, Repeated) else content
+        return each_of(joins.items(value, store))
     return value.items if isinstance(value, TupleValue) else (value,)
 
 
