@@ -199,8 +199,7 @@ def cross_entropy_natively(
     """As `cross_entropy`; torch 2.12 refuses classes with names (recorded: cross_entropy)."""
     one, other = input.dims.rank, target.dims.rank
     if one is not None and other is not None and one != other:
-        refuse_named("nll_loss_forward" if one <= 2 else "view", [input, target])
-        refuse_named("nll_loss_forward" if one <= 2 else "nll_loss2d_forward", [weight])
+        _refuse_classification(input, target, weight)
     if one is not None and one == other:
         if isinstance(label_smoothing, (int, float)) and label_smoothing > 0:
             refuse_named("mul.Scalar", [target])
@@ -210,3 +209,25 @@ def cross_entropy_natively(
     if one is None or one != other:
         return unnamed
     return broadcast(input.dims, target.dims).without(_class_place(input.dims))
+
+
+@rule
+@reduced
+def classifies_natively(
+    input: Tensor, target: Tensor, weight: Tensor | Unknown | None = None
+) -> Dims:
+    """As `classifies`, without names: torch 2.12 refuses all (recorded: nll_loss)."""
+    _refuse_classification(input, target, weight)
+    return _without_classes("nll_loss", input.dims, target.dims, weight)
+
+
+def _refuse_classification(input: Tensor, target: Tensor, weight: Tensor | Unknown | None) -> None:
+    """Refuse names in the kernel that torch 2.12 chooses by the rank; the images of one have 4."""
+    rank = input.dims.rank
+    if rank is None or rank <= 2:
+        refuse_named("nll_loss_forward", [input, target, weight])
+    elif rank == 4:
+        refuse_named("nll_loss2d_forward", [input, target, weight])
+    else:  # all other dims are merged into one first
+        refuse_named("view", [input, target])
+        refuse_named("nll_loss2d_forward", [weight])

@@ -81,6 +81,18 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("F.cross_entropy(t('_ _'), t('_ _'), t('C', 3))", "view", ""),
         ("F.cross_entropy(t('_'), t('_'), t('C', 2))", ""),
         ("F.cross_entropy(t('_ _'), t('N C'), label_smoothing=0.1)", "mul.Scalar", ""),
+        ("F.nll_loss(t('C', 3), torch.tensor(0))", "nll_loss_forward", ""),
+        ("F.nll_loss(t('N C _'), torch.ones(2, 4).long())", "view", ""),
+        (
+            "F.nll_loss(t('_ _ _ _'), torch.ones(2, 4, 5).long(), t('C', 3))",
+            "nll_loss2d_forward",
+            "",
+        ),
+        (
+            "F.cross_entropy(t('N C _ _'), torch.ones(2, 4, 5).long())",
+            "nll_loss2d_forward",
+            "",
+        ),
         ("F.gaussian_nll_loss(t('_ _'), t('_ _'), t('N'))", "unsqueeze", ""),
         ("F.gaussian_nll_loss(t('N C'), t('N C'), 1.0)", ""),
         ("F.multilabel_soft_margin_loss(t('_ _'), t('N C'), reduction='none')", "N"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
@@ -113,14 +114,21 @@ def test_parameters_of_a_module(how: str) -> None:
     assert names(MODULES[how](linear())) == ("out", "in")
 
 
-@pytest.mark.parametrize("setting", ["swap_module_params", "overwrite_module_params"])
-def test_parameters_of_a_module_that_is_converted_otherwise(setting: str) -> None:
+@contextmanager
+def converting(setting: str) -> Iterator[None]:
+    """Have torch convert and load the parameters of modules in another way, for a block."""
     change = getattr(torch.__future__, f"set_{setting}_on_conversion")
     change(True)
     try:
-        assert names(linear().half().weight) == ("out", "in")
+        yield
     finally:
         change(False)
+
+
+@pytest.mark.parametrize("setting", ["swap_module_params", "overwrite_module_params"])
+def test_parameters_of_a_module_that_is_converted_otherwise(setting: str) -> None:
+    with converting(setting):
+        assert names(linear().half().weight) == ("out", "in")
 
 
 def test_a_state_of_other_names_does_not_fit() -> None:
@@ -128,6 +136,15 @@ def test_a_state_of_other_names_does_not_fit() -> None:
     called(other.weight, "in", "out")
     with pytest.raises(RuntimeError, match="do not match"):
         loaded(linear(), other)
+    with converting("swap_module_params"), pytest.raises(RuntimeError, match="While swapping"):
+        loaded(linear(), other)
+
+
+def test_a_tensor_loads_no_tensor_of_other_names() -> None:
+    load: Callable[[torch.Tensor], torch.Tensor] = cast(Any, named("N", "C")).module_load
+    assert names(load(named("N", "C"))) == ("N", "C")
+    with pytest.raises(RuntimeError, match="dim 'C' and dim 'D'"):
+        load(named("N", "D"))
 
 
 def test_a_buffer_moves_with_its_module() -> None:

@@ -32,6 +32,8 @@ _TORCH: Final = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _FUNCTORCH: Final = os.path.join(os.path.dirname(os.path.dirname(_TORCH)), "functorch") + os.sep
 _MODULES: Final = _TORCH + os.path.join("nn", "modules") + os.sep
 _COMPILER: Final = _TORCH + "_dynamo" + os.sep
+# The method that a user calls to copy one tensor to another; torch calls it to load a state.
+_LOADER: Final = torch.Tensor.module_load.__code__
 # The file name of torch.fx graphs. The calls in one that torch.compile runs were checked while
 # tracing.
 _GRAPH: Final = "<eval_with_key>"
@@ -41,7 +43,7 @@ _GRAPH: Final = "<eval_with_key>"
 class Expression:
     """A running expression: its file and positions, and the globals of its code as `space`.
 
-    `of_module` is True in a method of a ``torch.nn.Module``.
+    `of_module` is True in a method of a ``torch.nn.Module``, `of_loader` in ``module_load``.
     """
 
     filename: str
@@ -49,6 +51,7 @@ class Expression:
     positions: Positions
     space: dict[str, Any] = field(repr=False)
     of_module: bool
+    of_loader: bool = False
 
     @property
     def of_torch(self) -> bool:
@@ -57,8 +60,8 @@ class Expression:
 
     @property
     def forwards_call(self) -> bool:
-        """Whether it forwards the user's call: it is in a method of one of torch's modules."""
-        return self.of_module and self.filename.startswith(_MODULES)
+        """Whether it forwards the user's call: a method of one of torch's modules, or a copy."""
+        return self.of_loader or (self.of_module and self.filename.startswith(_MODULES))
 
 
 @dataclass(slots=True)
@@ -116,7 +119,9 @@ def _of_frame(frame: FrameType) -> Expression:
     nowhere: Positions = (None, None, None, None)
     positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), nowhere)
     of_module = isinstance(frame.f_locals.get("self"), torch.nn.Module)
-    return Expression(code.co_filename, frame.f_lineno, positions, frame.f_globals, of_module)
+    return Expression(
+        code.co_filename, frame.f_lineno, positions, frame.f_globals, of_module, code is _LOADER
+    )
 
 
 def user_expression() -> Expression | None:
