@@ -229,17 +229,21 @@ def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
     keys = changed_keys(base, stores)
     parting = base.ledger.parting
     for key in parting:
-        if key in keys and _differs_in_names(key, stores):
+        if key in keys and _differs_in_names(key, base, stores):
             return True
     for key in keys:
-        if not isinstance(key, (Fact, Written)) and _differs_in_names(key, stores):
+        if not isinstance(key, (Fact, Written)) and _differs_in_names(key, base, stores):
             parting.appendleft(key)
             return True
     return False
 
 
-def _differs_in_names(key: Hashable, stores: Sequence[Store]) -> bool:
-    """Whether the contents of a cell differ, and one of them names something."""
+def _differs_in_names(key: Hashable, base: Store, stores: Sequence[Store]) -> bool:
+    """Whether the contents of a cell differ, and one of them names something.
+
+    Not where a path has what was there before, and the others only know more of its dims: what a
+    test says of a tensor holds behind that test, and need not hold where the paths meet.
+    """
     first_store = stores[0]
     first_content = first_store.get(key, _MISSING)
     contents = [first_content]
@@ -249,7 +253,27 @@ def _differs_in_names(key: Hashable, stores: Sequence[Store]) -> bool:
         contents.append(content)
         if is_alike and content is not first_content:
             is_alike = alike(first_content, first_store, content, store)
-    return not is_alike and any(map(names_something, contents, stores))
+    if is_alike or not any(map(names_something, contents, stores)):
+        return False
+    return not _refine_dims(key, base, contents)
+
+
+def _refine_dims(key: Hashable, base: Store, contents: Sequence[Any]) -> bool:
+    """Whether a tensor is as in `base` on one path, and of dims that these cover on the others."""
+    before = base.get(key, _MISSING)
+    changed = [content for content in contents if content is not before]
+    if before is _MISSING:
+        before = base.initial(key, _MISSING)
+    return (
+        isinstance(before, Held)
+        and len(changed) < len(contents)
+        and all(
+            isinstance(content, Held)
+            and content.tensor.dims != before.tensor.dims
+            and tensors.covers(before.tensor, content.tensor)
+            for content in changed
+        )
+    )
 
 
 def covers(store: Store, other_store: Store, base: Store) -> bool:
