@@ -59,7 +59,7 @@ def codes_page(_: str) -> str:
 
 def _code_section(code: Code) -> Iterator[str]:
     yield from ("", f"## {code.code}", "", f"`{code.name}`, {_KINDS[code.kind]}.", "")
-    yield from (code.summary, "", code.explanation)
+    yield from (code.summary, "", code.explained)
     if described := fixes.described(code.code):
         yield from ("", "[Fixes](fixes.md):", "", *(f"- {sentence}" for sentence in described))
     for title, program in (("Bad:", code.bad), ("Good:", code.good)):

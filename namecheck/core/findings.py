@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.discovery import modules_in
@@ -30,7 +30,11 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the register: `bad` and `good` are programs, each with its imports."""
+    """One row of the register: `bad` and `good` are programs, each with its imports.
+
+    Where a file declares no dims, a `doubtful` code is reported only if `select` names it: at most
+    half of such findings were true in packages that were read for the first time.
+    """
 
     code: str
     name: str
@@ -39,7 +43,17 @@ class Code:
     explanation: str = ""
     bad: str = ""
     good: str = ""
+    doubtful: bool = False
 
+    @property
+    def explained(self) -> str:
+        """Its explanation, and when it is reported."""
+        return f"{self.explanation}\n\n{_ON_REQUEST}" if self.doubtful else self.explanation
+
+
+_ON_REQUEST: Final = """\
+In a file that declares no dims it is reported only where `select` names it, `--select ALL,NC6`:
+at most half of such findings were true in packages that were read for the first time."""
 
 Point: TypeAlias = tuple[int, int]
 """A place in source: its line and its column, from 1."""
@@ -118,7 +132,7 @@ class Finding:
     each with its names); `related` are other places (where each name came from, the call that
     passed the tensor); `error` is the type of the exception that torch raises. `by_axes` says that
     the finding depends on names from annotations, which no tensor has at run time. Fixes read the
-    `facts`.
+    `facts`. `plain` says that the file whose analysis found it declares no dims.
     """
 
     code: str
@@ -131,6 +145,7 @@ class Finding:
     error: str | None = None
     by_axes: bool = False
     facts: Facts | None = None
+    plain: bool = False
 
     def relocated(self, path_of: Callable[[str], str]) -> Finding:
         """The same finding with other paths: each file under the one that `path_of` returns."""
@@ -232,12 +247,14 @@ def ordered(codes: Iterable[Code]) -> Mapping[str, Code]:
 def lint_codes(folder: str) -> Iterator[Code]:
     """The codes of the lints in a folder, one a file, named after it; raises `RegisterError`.
 
-    The docstring of the file has the texts, the constant ``CODE`` the number.
+    The docstring of the file has the texts, the constant ``CODE`` the number; `DOUBTFUL` says that
+    the code is so (`Code`).
     """
     for name in modules_in([folder]):
         filename = f"{name}.py"
         with open(os.path.join(folder, filename), encoding="utf-8") as file:
-            lint = re.match(_LINT, file.read())
+            text = file.read()
+        lint = re.match(_LINT, text)
         if lint is None:
             raise RegisterError(
                 f"{filename}: a lint begins with a docstring of a sentence, an explanation, "
@@ -246,7 +263,8 @@ def lint_codes(folder: str) -> Iterator[Code]:
         bad, good = (_dedented(lint[group]) for group in ("bad", "good"))
         explanation = lint["explanation"]
         code, readable = lint["code"], name.replace("_", "-")
-        yield Code(code, readable, Kind.LINT, lint["summary"], explanation, bad, good)
+        doubtful = re.search(_DOUBTFUL, text) is not None
+        yield Code(code, readable, Kind.LINT, lint["summary"], explanation, bad, good, doubtful)
 
 
 _LINT: Final = (
@@ -254,6 +272,7 @@ _LINT: Final = (
     r'''Bad:\n\n(?P<bad> .+?)\n\nGood:\n\n(?P<good> .+?)\n"""\n'''
     r""".*?^CODE: Final = "(?P<code>NC\d{3})"$"""
 )
+_DOUBTFUL: Final = r"(?m)^DOUBTFUL: Final = True$"
 
 
 def _dedented(program: str) -> str:
@@ -261,7 +280,7 @@ def _dedented(program: str) -> str:
     return "\n".join(line[4:] for line in program.splitlines())
 
 
-def _code(code: str, code_row: Mapping[str, str]) -> Code:
+def _code(code: str, code_row: Mapping[str, Any]) -> Code:
     return Code(
         code,
         code_row["name"],
@@ -270,6 +289,7 @@ def _code(code: str, code_row: Mapping[str, str]) -> Code:
         code_row["explanation"].strip(),
         code_row.get("bad", "").strip("\n"),
         code_row.get("good", "").strip("\n"),
+        code_row.get("doubtful", False),
     )
 
 

@@ -64,13 +64,17 @@ from namecheck.lints.shared.following import PRODUCTS
 from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
 CODE: Final = "NC601"
+DOUBTFUL: Final = True
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes", "masks")
 # The kinds of scores, and the tag of tensors that were transposed last. The scores of an attention
-# are the products with a transposed tensor, of queries and keys; other products may be assignments.
+# are the products with a transposed tensor, of queries and keys; other products may be assignments,
+# and those with a matrix, `x @ words.T`, are the logits of classes.
 _ATTENTION: Final = "attention"
 _OTHER: Final = "other scores"
 _TURNED: Final = "turned"
+_MATRIX: Final = "matrix"
+_OF_A_MATRIX: Final = ("T", "t")
 _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 # What changes the elements of weights, and leaves each dim where it is.
 _UNMOVED: Final = ("scales", "masks")
@@ -124,7 +128,7 @@ class Lint(Listener):
             self._check_product(applied)
             self._excuse(applied)
         result = following.tagged(result, SCORES, _scores(applied))
-        result = following.tagged(result, _TURNED, applied.flow == "turns" or None)
+        result = following.tagged(result, _TURNED, _turned(applied))
         return following.tagged(result, CODE, _weights_of_result(applied))
 
     def findings(self, source: Source) -> Iterable[Finding]:
@@ -320,6 +324,13 @@ def _other_summed_letter(
     return summed[0] if term[weights.from_end] != summed[0] else None
 
 
+def _turned(applied: Applied) -> str | None:
+    """The tag of a transposed tensor: whether it is a matrix."""
+    if applied.flow != "turns":
+        return None
+    return _MATRIX if applied.operator in _OF_A_MATRIX else _TURNED
+
+
 def _scores(applied: Applied) -> str | None:
     """The tag of a product, perhaps scaled or masked: the kind of its right factor."""
     operands = applied.operands
@@ -327,8 +338,7 @@ def _scores(applied: Applied) -> str | None:
         return _scores_of_equation(applied)
     if applied.operator in PRODUCTS:
         right = [each for each in operands if each.position == 1]
-        turned = right and right[0].tag(_TURNED) is not None
-        return _ATTENTION if turned else _OTHER
+        return _ATTENTION if right and right[0].tag(_TURNED) == _TURNED else _OTHER
     if applied.flow not in _OF_SCORES:
         return None
     kinds = [each.tag(SCORES) for each in operands if each.tags]
@@ -393,13 +403,9 @@ def _are_groups(weights: Weights, summed: Sequence[Name], weighed: Sequence[Dims
 
 
 def _mixes(applied: Applied, tensor_operand: TensorOperand) -> bool:
-    """Whether each row of a matrix on the right of a product is a distribution to be mixed.
-
-    The weights of an attention depend on the items of a batch, or are the scores of pairs.
-    """
-    if tensor_operand.position != 1 or applied.operator not in _OF_MATRICES:
-        return False
-    return tensor_operand.dims.rank == 2 and tensor_operand.tag(SCORES) != _ATTENTION
+    """Whether each row of a matrix on the right of a product is a distribution to be mixed."""
+    is_right = tensor_operand.position == 1 and applied.operator in _OF_MATRICES
+    return is_right and tensor_operand.dims.rank == 2
 
 
 def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:

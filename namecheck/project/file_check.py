@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core import syntax
+from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
@@ -115,6 +116,8 @@ class Checker:
         uses = counted = inspection = None
         if analysed:
             findings, uses = self._analyse(source, settings)
+        if settings.observes and not syntax.names_something(data):
+            findings = tuple(replace(finding, plain=True) for finding in findings)
         if analysed and self._recorder is not None:
             from namecheck.interpreter.workspace.statistics import collect
 

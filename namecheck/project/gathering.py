@@ -51,7 +51,8 @@ class Gathering:
             comments = self._comments_of(location)
             if not candidates and (comments is None or not comments.suppressions):
                 continue
-            selected = self._settings[location].selected_in(self._shown(location))
+            settings = self._settings[location]
+            selected = settings.selected_in(self._shown(location))
             origins = {
                 finding: origin for origin, finding in _once(candidates) if finding.code in selected
             }
@@ -61,6 +62,8 @@ class Gathering:
             # Findings about the comments of a file come from its own analysis.
             own = location if location in self._paths else candidates[0][0]
             for finding in sorted(findings, key=lambda finding: (finding.span, finding.code)):
+                if settings.holds_back(finding):
+                    continue
                 if analysed is None or origins.get(finding, own) in analysed:
                     yield finding.relocated(self._shown)
 

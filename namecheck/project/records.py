@@ -202,6 +202,7 @@ def _finding(finding: Finding, file_numbers: Mapping[str, int]) -> list[Any]:
         finding.error,
         finding.by_axes,
         finding.facts and _facts(finding.facts),
+        finding.plain,
     ]
 
 
@@ -263,7 +264,7 @@ class _Reading:
 
     def finding(self, record: list[Any]) -> Finding:
         """A finding in one of the files."""
-        code, message, file, span, help_, marks, related, error, by_axes, facts = record
+        code, message, file, span, help_, marks, related, error, by_axes, facts, plain = record
         location = self._file(file)
         return Finding(
             register()[code].code,
@@ -276,6 +277,7 @@ class _Reading:
             _string_or_none(error),
             _flag(by_axes),
             None if facts is None else self._facts(facts, location),
+            _flag(plain),
         )
 
     def _facts(self, record: list[Any], location: str) -> Facts:

@@ -114,6 +114,17 @@ class Settings:
         chosen = findings.matching(self.select) | always
         return frozenset(chosen - findings.matching(self.ignore) | {"NC005"})
 
+    def holds_back(self, finding: findings.Finding) -> bool:
+        """Whether a finding of a doubtful code is left out in a file that declares no dims."""
+        if not finding.plain or not findings.register()[finding.code].doubtful:
+            return False
+        return finding.code not in self._named_codes
+
+    @cached_property
+    def _named_codes(self) -> frozenset[str]:
+        """The codes that `select` names, alone or by a prefix."""
+        return findings.matching(word for word in self.select if word.upper() != "ALL")
+
     def selected_in(self, path: str) -> frozenset[str]:
         """The codes to report in one file."""
         if not self.per_file_ignores:

@@ -27,7 +27,7 @@ def page(code: Code, fixes: Sequence[str], paint: Painter) -> Iterator[str]:
     yield ""
     yield code.summary
     yield ""
-    yield code.explanation
+    yield code.explained
     if fixes:
         yield ""
         yield paint("good", "Fixes:")
@@ -53,7 +53,7 @@ def _object(code: Code) -> dict[str, Any]:
         "name": code.name,
         "kind": code.kind.value,
         "summary": code.summary,
-        "explanation": code.explanation,
+        "explanation": code.explained,
         "bad": code.bad,
         "good": code.good,
     }

@@ -79,7 +79,7 @@ def _lines(code: Code) -> Iterator[str]:
     yield from ("---", f"title: {code.code} {code.name}", f"description: {summary}", "---", "")
     yield from (f"# {code.code} {code.name}", "")
     yield from (f'<p class="kind {code.kind.value}">{KINDS[code.kind]}</p>', "")
-    yield from (f"**{code.summary}**", "", code.explanation)
+    yield from (f"**{code.summary}**", "", code.explained)
     if code.bad:
         yield from ("", "## Bad", "", f"```python{_semantics(code)}", code.bad, "```")
         command, output = _check(code)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from namecheck import project
-from namecheck.core.findings import Finding
+from namecheck.core.findings import Finding, register
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Uses, Workspace
 from namecheck.project import Walk, workers
@@ -231,6 +231,32 @@ def test_what_is_not_selected_is_neither_found_nor_missed() -> None:
     assert codes(BAD.format(comment="  # namecheck: ignore[NC101]"), only) == []
     without = Settings(ignore=("NC010", "NC011"))
     assert codes("x = 1  # namecheck: ignore[NC999, NC101]\n", without) == []
+
+
+# Its sizes are read, and it declares no dim.
+PLAIN: Final = """\
+import torch
+
+
+def weighted(values, images):
+    B, N, C = images.shape
+    weights = images.softmax(dim=0){comment}
+    return weights.sum(1) + values
+"""
+
+
+def test_a_doubtful_code_is_named_where_a_file_declares_no_dims() -> None:
+    text, observed = PLAIN.format(comment=""), Settings(evidence="observed")
+    assert codes(text, observed) == []
+    for word in ("NC601", "NC6", "NC", "softmax-not-summed"):
+        assert codes(text, observed.over(select=("ALL", word))) == [("NC601", 6)]
+    declared = register()["NC601"].bad
+    assert codes(declared, observed) == codes(declared, Settings()) != []
+
+
+def test_a_comment_may_suppress_what_is_left_out() -> None:
+    text = PLAIN.format(comment="  # namecheck: ignore[NC601]")
+    assert codes(text, Settings(evidence="observed")) == []
 
 
 def test_notes_are_kept_whatever_is_selected() -> None:

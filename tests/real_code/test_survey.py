@@ -18,6 +18,7 @@ from typing import Final
 
 import pytest
 
+from namecheck.core.findings import register
 from tests.real_code import comparison, outcomes, projects, survey, verdicts
 from tests.real_code.archives import (
     REQUIREMENT,
@@ -371,6 +372,16 @@ def test_the_verdicts(file: Path) -> None:
     assert all(verdict.why for verdict in stored)
     findings = [(v.package, v.version, v.file, v.line, v.code) for v in stored]
     assert findings == sorted(set(findings))
+
+
+def test_doubtful_codes_are_those_that_were_false_as_often_as_true() -> None:
+    packages: dict[str, dict[str, set[str]]] = {}
+    for verdict in verdicts.stored(verdicts.OBSERVED):
+        if verdict.first:
+            of_code = packages.setdefault(verdict.code, {"true": set(), "false": set()})
+            of_code.setdefault(verdict.verdict, set()).add(verdict.package)
+    measured = {code for code, of in packages.items() if len(of["true"]) <= len(of["false"])}
+    assert {code.code for code in register().values() if code.doubtful} == measured
 
 
 def test_a_summary_counts_verdicts() -> None:

@@ -22,6 +22,9 @@ LEARNED: Final = "learned"
 OF_SEVERAL_SHAPES: Final = "of several shapes"
 """The tag of the result of a function that declares several shapes of it; no lint has it."""
 
+UNORDERED: Final = "unordered"
+"""The tag of a content whose elements have no order: drawn, or all alike; no lint has it."""
+
 OBSERVED_SCOPE: Final = "observed scope"
 """The tag of a content whose sizes were read: the scope of its axes; no lint has it."""
 

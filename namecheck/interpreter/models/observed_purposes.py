@@ -20,11 +20,12 @@ from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.both_ways import is_aligned_both_ways
 from namecheck.interpreter.evaluation.frames import Frame, is_within, outside_comprehensions
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.observed_results import is_unordered
 from namecheck.interpreter.models.observed_sizes import declare
 from namecheck.interpreter.models.torch import origins
 
 # The words in the names of functions whose views are no mistaken transposes.
-_CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle")
+_CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle|icnr")
 _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
 # Contradictions about the place of a name in a broadcast.
 _OF_PLACES: Final = ("NC101", "NC102")
@@ -39,12 +40,14 @@ def is_on_purpose(
     node: Node,
     lowered_operands: Sequence[Any],
     every: Sequence[Value],
+    store: Store,
     frame: Frame,
 ) -> bool:
     """Whether the code around a call says that what contradicts its names is meant.
 
     A function may cut the rows of a tensor anew, as it says itself: `relative_shift`. The elements
-    of a parameter have the order in which the program reads them. Where a flag says whether dims
+    of a parameter have the order in which the program reads them, and those that were just drawn
+    have none. Where a flag says whether dims
     are exchanged before a view, either order of the elements is meant. One vector for the rows and
     for the columns is that of a symmetric matrix.
     """
@@ -55,6 +58,8 @@ def is_on_purpose(
     if contradiction.code != "NC115":
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
+        return True
+    if any(is_unordered(value, store) for value in every):
         return True
     if _CUTTING.search(frame.name.lower()) is not None:
         return True

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.interpreter.domain import same_shapes
+from namecheck.interpreter.domain import joins, same_shapes
 from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import UNORDERED, tag_of, with_tag
 from namecheck.interpreter.domain.values import Const, Opaque, TensorValue, TupleValue, Value
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import observed_sides, observed_sizes
@@ -24,6 +25,14 @@ _KEEPING: Final[Mapping[str, bool]] = {
     "normalizes_by_vectors": True,
     "linear_module": False,
 }
+# The rules of tensors whose elements are drawn, or all alike, and those that move elements.
+_FILLING: Final = frozenset({"factory", "filled_factory", "like", "new_sized"})
+_MOVING: Final = frozenset(
+    {
+        *("expand", "flatten", "keeps_input_names", "permute", "permutes_dimensions", "repeat"),
+        *("squeeze", "transposes_last_two", "transposes_matrix", "unflatten", "unsqueeze", "view"),
+    }
+)
 # The operators that take a tensor apart, and the place of the dim among their arguments.
 _PARTS: Final[Mapping[str, int]] = {"chunk": 2, "split": 2, "tensor_split": 2}
 
@@ -35,6 +44,10 @@ def learn(interpreter: Interpreter, operator_call: OperatorCall, lowered_inputs:
     observed_sizes.learn_features(row, *lowered_inputs, begun, operand, store)
     observed_sides.learn_contracted(row, lowered_inputs.args, store)
     observed_sides.allow_broadcast(row, lowered_inputs.args, store)
+    if operator_call.key == "__setitem__" and operand is not None and is_unordered(operand, store):
+        content = joins.held(operand, store)
+        tags = with_tag(content.tags, UNORDERED, None)
+        joins.write(operand, store, replace(content, tags=tags))
 
 
 def known(
@@ -51,8 +64,20 @@ def known(
     if key in _RESTS:
         observed_sizes.name_rest(interpreter, key, lowered_inputs.args, outcome, store)
     observed_sizes.name_places(interpreter, row, outcome, store)
-    has_last = None if row is None else _KEEPING.get(row.names)
+    if row is None:
+        return outcome
+    if row.names in _FILLING or (row.names in _MOVING and is_unordered(operand, store)):
+        tags = with_tag(outcome.initial.tags, UNORDERED, True)
+        outcome = replace(outcome, initial=replace(outcome.initial, tags=tags))
+    has_last = _KEEPING.get(row.names)
     return outcome if has_last is None else _tied(outcome, operand, store, has_last=has_last)
+
+
+def is_unordered(value: Value | None, store: Store) -> bool:
+    """Whether the elements of a tensor have no order, so that any view of them is right."""
+    if not isinstance(value, TensorValue):
+        return False
+    return tag_of(joins.held(value, store).tags, UNORDERED) is not None
 
 
 def _operand(interpreter: Interpreter, operator_call: OperatorCall) -> TensorValue | None:

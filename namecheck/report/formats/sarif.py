@@ -60,7 +60,7 @@ def _rule(code: Code) -> dict[str, Any]:
     programs = (("Bad", code.bad), ("Good", code.good))
     shown = [f"{title}:\n\n```python\n{program}\n```" for title, program in programs if program]
     plain = [f"{title}:\n\n{program}" for title, program in programs if program]
-    explanation = code.explanation or code.summary
+    explanation = code.explained or code.summary
     return {
         "id": code.code,
         "name": "".join(word.capitalize() for word in code.name.split("-")),

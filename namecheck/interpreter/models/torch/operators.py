@@ -330,7 +330,9 @@ class TorchOperators:
 
         inputs, every = lowered_inputs.every, operator_call.every
         return not (
-            observed_purposes.is_on_purpose(contradiction, operator_call.node, inputs, every, frame)
+            observed_purposes.is_on_purpose(
+                contradiction, operator_call.node, inputs, every, store, frame
+            )
             or observed_purposes.may_be_nothing(self.interpreter, contradiction, inputs)
             or observed_purposes.is_of_another_case(
                 self.interpreter, contradiction, inputs, every, store, frame
