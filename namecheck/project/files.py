@@ -1,10 +1,10 @@
 """The files of a project as imports find them; modules are looked up, never imported.
 
 A dotted name is searched from the folder that contains the importing file's package, or from its
-own folder if it is in no package; then from the folders above it that have a ``conftest.py``; then
-from the root of the project and its ``src``. A folder without ``__init__.py`` is a package if no
-file and no real package has the name. The standard library and the libraries that namecheck models
-are never searched in the project.
+own folder if it is in no package; then from the folders above it that contain a package around it,
+or have a ``conftest.py``; then from the root of the project and its ``src``. A folder without
+``__init__.py`` is a package if no file and no real package has the name. The standard library and
+the libraries that namecheck models are never searched in the project.
 """
 
 from __future__ import annotations
@@ -256,8 +256,10 @@ class ProjectFiles:
         roots = [package]
         above = package
         while os.path.dirname(above) != above and not self._is_root(above):
-            above = os.path.dirname(above)
-            if "conftest.py" in self._list(above) and INIT not in self._list(above):
+            inner, above = above, os.path.dirname(above)
+            if INIT in self._list(above):
+                continue
+            if INIT in self._list(inner) or "conftest.py" in self._list(above):
                 roots.append(above)
         root = above if self._is_root(above) else self._working_folder(folder)
         if root is not None:

@@ -219,6 +219,17 @@ def test_where_modules_are_looked_for(check: Check, maker: str, use: str, statem
     assert check(files) == [f"{use}:2 NC103"]
 
 
+@pytest.mark.parametrize("inner", ["ops", "ops/deep"])
+def test_a_folder_without_init_is_in_the_package_around_it(check: Check, inner: str) -> None:
+    files = {
+        "pyproject.toml": "",
+        "lib/pkg/__init__.py": "",
+        "lib/pkg/makers.py": MAKERS,
+        f"lib/pkg/{inner}/use.py": "from pkg.makers import make\nmake().sum('T')  # BUG\n",
+    }
+    assert len(check(files)) == 1
+
+
 @pytest.mark.parametrize("name", ["copy", "torch", "logging"])
 def test_libraries_are_themselves(check: Check, name: str) -> None:
     files = {
