@@ -102,10 +102,11 @@ def with_entry(dict_entries: Entries, index: Value, value: Value, store: Store) 
     value_of_key = dict(dict_entries.items)
     if len(value_of_key) == len(dict_entries.items) < joins.MOST_ENTRIES:
         if index not in value_of_key:
-            return Entries((*dict_entries.items, (index, value)), dict_entries.rest)
+            others = dict_entries.without(index) if dict_entries.maybe else dict_entries
+            return replace(others, items=(*dict_entries.items, (index, value)))
         pairs = list(dict_entries.items)
         pairs[[*value_of_key].index(index)] = index, value
-        return Entries(tuple(pairs), dict_entries.rest)
+        return replace(dict_entries, items=tuple(pairs))
     return entries({**value_of_key, index: value}, dict_entries.rest, store)
 
 

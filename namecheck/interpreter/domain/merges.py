@@ -343,6 +343,10 @@ def _holds_more(
     )
 
 
+def _parts_of(entries: Entries) -> tuple[Any, ...]:
+    return entries.items, entries.rest, entries.maybe
+
+
 class _Likeness:
     """Compares contents of two stores; a container is compared with another once at each depth."""
 
@@ -375,9 +379,8 @@ class _Likeness:
         if isinstance(left_content, TupleValue):
             return self.holds(left_content.items, right_content.items, depth + 1)
         if isinstance(left_content, Entries):
-            return self.holds(left_content.items, right_content.items, depth + 1) and self.holds(
-                left_content.rest, right_content.rest, depth + 1
-            )
+            parts = zip(_parts_of(left_content), _parts_of(right_content), strict=True)
+            return all(self.holds(left, right, depth + 1) for left, right in parts)
         if isinstance(left_content, TorchModule):
             return are_copies(left_content, self._left, right_content, self._right)
         if isinstance(left_content, Instance):

@@ -296,10 +296,26 @@ class ListValue:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The content of a dict: its known items in order, and the value of other possible items."""
+    """The content of a dict: its known items in order, and the value of other possible items.
+
+    Where the others have constant keys, `maybe` has each with its value; `rest` covers them all.
+    """
 
     items: tuple[tuple[Value, Value], ...] = ()
     rest: Value | None = None
+    maybe: tuple[tuple[Value, Value], ...] = ()
+
+    @property
+    def has_other_keys(self) -> bool:
+        """Whether there may be items under keys of which nothing is known."""
+        return self.rest is not None and not self.maybe
+
+    def without(self, key: Value) -> Entries:
+        """The entries but that of a constant key."""
+        items = tuple(item for item in self.items if item[0] != key)
+        maybe = tuple(item for item in self.maybe if item[0] != key)
+        rest = None if self.maybe and not maybe else self.rest
+        return Entries(items, rest, maybe)
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class Items:
         self, dict_value: DictValue, index: Value, node: Node, store: Store, frame: Frame
     ) -> Value:
         content = joins.entries(dict_value, store)
-        for key, entry in content.items:
+        for key, entry in (*content.items, *content.maybe):
             if key == index:
                 return entry
         if _is_constant(index):
@@ -198,7 +198,7 @@ class Items:
                 created = self._made(dict_value.factory, node, store, frame)
                 joins.write(dict_value, store, Entries((*content.items, (index, created)), None))
                 return created
-            if content.rest is None:
+            if not content.has_other_keys:
                 if self.interpreter.expects("KeyError", frame):
                     self.interpreter.fail("KeyError")
                 return self.interpreter.fresh("entry")

@@ -106,15 +106,31 @@ def itemised(opaque: Opaque, target_nodes: ast.Tuple | ast.List) -> Value:
 
 
 def tensor_of_shape(value: Value, store: Store) -> TensorValue | None:
-    """The tensor of which a value is the shape, if it has the shape still."""
-    query = value
-    if isinstance(value, TupleValue):
-        query = next((each for each in value.items if isinstance(each, Opaque)), value)
-    if not isinstance(query, Opaque):
+    """The tensor of which a value is the shape, if it has the shape still.
+
+    A part of a shape is none, nor are sizes in another order: ``x.shape[-3:]``, ``x.shape[::-1]``.
+    """
+    if not isinstance(value, TupleValue):
+        return _queried(value, (), store)
+    found = [
+        _queried(item, (place,), store)
+        for place, item in enumerate(value.items)
+        if isinstance(item, Opaque)
+    ]
+    tensor_value = found[0] if found else None
+    if tensor_value is None or any(each != tensor_value for each in found):
         return None
-    match query.key.provenance:
-        case OperatorResult(operands=((address, Tensor() as tensor),)) as result if (
-            result.reads_shape
+    rank = joins.held(tensor_value, store).tensor.dims.rank
+    return tensor_value if rank == len(value.items) else None
+
+
+def _queried(value: Value, path: tuple[int, ...], store: Store) -> TensorValue | None:
+    """The tensor of whose shape a value is, or of a place in it, if it has the shape still."""
+    if not isinstance(value, Opaque):
+        return None
+    match value.key.provenance:
+        case OperatorResult(operands=((address, Tensor() as tensor),)) as query if (
+            query.reads_shape and query.path == path
         ):
             tensor_value = TensorValue(address, Held(tensor))
             content = joins.held(tensor_value, store)

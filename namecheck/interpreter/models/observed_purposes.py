@@ -153,9 +153,15 @@ def is_of_another_case(
     read itself what contradicts: one size that it has read says nothing of the rank.
     """
     frame = outside_comprehensions(frame)
-    if not frame.undecided or not frame.is_called or declare(lowered_operands):
+    if not is_in_undecided_case(frame) or declare(lowered_operands):
         return False
     if contradiction.code in _OF_RANKS:
         return True
     places = origins.gather(every, store).values()
     return not places or not all(is_within(place, frame, interpreter.source) for place in places)
+
+
+def is_in_undecided_case(frame: Frame) -> bool:
+    """Whether a function that was called has branched on what nobody knows."""
+    frame = outside_comprehensions(frame)
+    return bool(frame.undecided) and frame.is_called

@@ -16,6 +16,7 @@ from typing import Final
 from namecheck.core import dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dtypes import STANDARD, Defaults, DType
+from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant
 from namecheck.effects.dtype import without_gradient
@@ -24,7 +25,7 @@ from namecheck.interpreter.domain.cells import DEFAULT_DTYPE
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, OF_MODULE, with_tag
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
-from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 
@@ -137,10 +138,19 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
         return interpreter.fresh("parameter")
     if call.argument(1, "requires_grad", Const(True)) == Const(True):
         wrong = without_gradient(joins.held(data, call.store).tensor.dtype)
-        if wrong is not None:
+        if wrong is not None and not _is_of_another_case(interpreter, call.frame):
             interpreter.report(wrong, call.node, call.store, call.frame)
     learned = replace(data, tags=with_tag(data.tags, LEARNED, True))
     return interpreter.torch_defaults.of_module(learned, call.store)
+
+
+def _is_of_another_case(interpreter: Interpreter, frame: Frame) -> bool:
+    """Whether plain code makes a parameter in a case that need not be that of its caller."""
+    if interpreter.context.evidence is not Evidence.OBSERVED:
+        return False
+    from namecheck.interpreter.models import observed_purposes  # only where asked for
+
+    return observed_purposes.is_in_undecided_case(frame)
 
 
 @lru_cache(maxsize=64)

@@ -26,8 +26,9 @@ def get(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     entry = dict(entries.items).get(key)
     if entry is not None:
         return entry
-    if isinstance(key, Const) and entries.rest is None and _all_constant(entries):
-        return default
+    if isinstance(key, Const) and not entries.has_other_keys and _all_constant(entries):
+        known = dict(entries.maybe).get(key)
+        return default if known is None else joins.either((default, known), call.store)
     choices = [value for _, value in entries.items] if not isinstance(key, Const) else []
     choices += [] if entries.rest is None else [entries.rest]
     if not choices:
@@ -73,8 +74,7 @@ def pop(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     """``entries.pop(key, default)``."""
     popped = get(interpreter, receiver, call)
     entries = joins.entries(receiver, call.store)
-    remaining = tuple((key, value) for key, value in entries.items if key != call.argument(0))
-    joins.write(receiver, call.store, Entries(remaining, entries.rest))
+    joins.write(receiver, call.store, entries.without(call.argument(0)))
     return popped
 
 
