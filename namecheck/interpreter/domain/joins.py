@@ -451,34 +451,14 @@ class Joiner:
         self.left.ledger.meter.spend(4 + len(left_entries.items))
         own, others = dict(left_entries.items), dict(right_entries.items)
         joined = [(k, self.value(v, others[k])) for k, v in left_entries.items if k in others]
-        if not left_entries.has_other_keys and not right_entries.has_other_keys:
-            maybe = self._maybe(left_entries, right_entries, {key for key, _ in joined})
-            if maybe is not None:
-                rest = self.every([value for _, value in maybe]) if maybe else None
-                return Entries(tuple(joined), rest, maybe)
+        maybe = left_entries.missing(right_entries, self.value)
+        if maybe is not None:
+            rest = self.every([value for _, value in maybe]) if maybe else None
+            return Entries(tuple(joined), rest, maybe)
         left_over = [v for k, v in left_entries.items if k not in others]
         left_over += [v for k, v in right_entries.items if k not in own]
         left_over += [rest for rest in (left_entries.rest, right_entries.rest) if rest is not None]
         return Entries(tuple(joined), self.every(left_over) if left_over else None)
-
-    def _maybe(
-        self, left_entries: Entries, right_entries: Entries, shared: set[Value]
-    ) -> tuple[tuple[Value, Value], ...] | None:
-        """The entries that a side may lack; None where one has no constant key, or they are many."""
-        left = {**dict(left_entries.items), **dict(left_entries.maybe)}
-        right = {**dict(right_entries.items), **dict(right_entries.maybe)}
-        keys = [key for key in {**left, **right} if key not in shared]
-        if len(keys) > _MOST_MAYBE or not all(isinstance(key, Const) for key in keys):
-            return None
-        return tuple(
-            (
-                key,
-                self.value(left[key], right[key])
-                if key in left and key in right
-                else left.get(key, right.get(key)),
-            )
-            for key in keys
-        )
 
     def cell(self, left_content: Any, right_content: Any) -> Any:
         """The join of two contents of one cell."""
@@ -495,8 +475,6 @@ class Joiner:
         return self.value(left_content, right_content)
 
 
-# How many entries of a dict are known that may be missing.
-_MOST_MAYBE: Final = 16
 # How many pairs of values are compared to see whether two layers are made alike.
 _COPIES: Final = 256
 

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import Fresh, Version
 from namecheck.interpreter.domain.store import Store

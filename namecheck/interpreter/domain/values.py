@@ -294,6 +294,10 @@ class ListValue:
     kind: str = "list"
 
 
+# How many entries of a dict are known that may be missing.
+_MOST_MISSING: Final = 16
+
+
 @dataclass(frozen=True, slots=True)
 class Entries:
     """The content of a dict: its known items in order, and the value of other possible items.
@@ -306,14 +310,28 @@ class Entries:
     maybe: tuple[tuple[Value, Value], ...] = ()
 
     @property
-    def has_other_keys(self) -> bool:
-        """Whether there may be items under keys of which nothing is known."""
-        return self.rest is not None and not self.maybe
+    def unlisted(self) -> Value | None:
+        """The value of items under keys of which nothing is known; None if there are none."""
+        return None if self.maybe else self.rest
 
-    def without(self, key: Value) -> Entries:
+    def missing(
+        self, other_entries: Entries, join: Callable[[Value, Value], Value]
+    ) -> tuple[tuple[Value, Value], ...] | None:
+        """The entries that one of two dicts may lack; None where some are under unknown keys."""
+        if self.unlisted is not None or other_entries.unlisted is not None:
+            return None
+        certain = {key for key, _ in self.items} & {key for key, _ in other_entries.items}
+        left, right = dict((*self.items, *self.maybe)), dict((*other_entries.items, *other_entries.maybe))
+        found = {key: value for key, value in {**right, **left}.items() if key not in certain}
+        if len(found) > _MOST_MISSING or not all(isinstance(key, Const) for key in found):
+            return None
+        both = {key: join(left[key], right[key]) for key in found if key in left and key in right}
+        return tuple({**found, **both}.items())
+
+    def without(self, index: Value) -> Entries:
         """The entries but that of a constant key."""
-        items = tuple(item for item in self.items if item[0] != key)
-        maybe = tuple(item for item in self.maybe if item[0] != key)
+        items = tuple(item for item in self.items if item[0] != index)
+        maybe = tuple(item for item in self.maybe if item[0] != index)
         rest = None if self.maybe and not maybe else self.rest
         return Entries(items, rest, maybe)
 

@@ -194,15 +194,15 @@ class Items:
             if key == index:
                 return entry
         if _is_constant(index):
-            if dict_value.factory is not None and content.rest is None:
+            if dict_value.factory is not None and content.unlisted is None:
                 created = self._made(dict_value.factory, node, store, frame)
-                joins.write(dict_value, store, Entries((*content.items, (index, created)), None))
+                joins.write(dict_value, store, limits.with_entry(content, index, created, store))
                 return created
-            if not content.has_other_keys:
+            if content.unlisted is None:
                 if self.interpreter.expects("KeyError", frame):
                     self.interpreter.fail("KeyError")
                 return self.interpreter.fresh("entry")
-            return joins.pick(Repeated(content.rest), index, store)
+            return joins.pick(Repeated(content.unlisted), index, store)
         choices = [entry for _, entry in content.items]
         choices += [] if content.rest is None else [content.rest]
         if dict_value.factory is not None and content.rest is None:

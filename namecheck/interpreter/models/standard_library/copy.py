@@ -96,8 +96,11 @@ class Copier:
             made = replace(template, address=address, initial=Entries())
             self._made[template.address] = made
             rest = None if entries.rest is None else self._part(entries.rest)
-            items = tuple((key, self._part(entry)) for key, entry in entries.items)
-            joins.write(made, store, Entries(items, rest))
+            items, maybe = (
+                tuple((key, self._part(entry)) for key, entry in pairs)
+                for pairs in (entries.items, entries.maybe)
+            )
+            joins.write(made, store, Entries(items, rest, maybe))
         else:
             self._made[template.address] = object_ = replace(template, address=address)
             self._attributes(template, object_)

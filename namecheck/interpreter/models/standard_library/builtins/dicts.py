@@ -26,7 +26,7 @@ def get(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     entry = dict(entries.items).get(key)
     if entry is not None:
         return entry
-    if isinstance(key, Const) and not entries.has_other_keys and _all_constant(entries):
+    if isinstance(key, Const) and entries.unlisted is None and _all_constant(entries):
         known = dict(entries.maybe).get(key)
         return default if known is None else joins.either((default, known), call.store)
     choices = [value for _, value in entries.items] if not isinstance(key, Const) else []
