@@ -102,10 +102,16 @@ def truth(input: Tensor) -> Unknown:
 
 
 @rule(aligns="matched")
-def contains(input: Tensor, element: Tensor | float) -> Unknown:
+def contains(input: Tensor, element: Any) -> Unknown:
     """``element in x``: whether any element of the input equals that beside it, aligned to it."""
     if isinstance(element, Tensor):
         broadcast(element.dims, input.dims)
+    elif not isinstance(element, (int, float, complex, Unknown)):
+        raise Contradiction(
+            "NC114",
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}.",
+        )
     return UNKNOWN
 
 

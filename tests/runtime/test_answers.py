@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 
 from namecheck.core.semantics import Semantics
 from namecheck.runtime import runtime
-from tests.runtime.tensors import names
+from tests.runtime.tensors import called, names
 
 TORCH: Final[Any] = torch  # with names, which type checkers do not know
 REFUSED: Final = "aten::{} is not yet supported with named tensors"
@@ -68,6 +69,50 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("t('_', 6).unflatten(0, (torch.tensor(2), torch.tensor([3])))", "_ _"),
         ("t('N C').to(2.0)", "N C"),
     ),
+    "numbers of numpy": (
+        ("t('N C')[np.int64(1)]", "C"),
+        ("t('N C')[:, np.array(1)]", "N"),
+        ("t('N C')[np.int64(0) : np.int64(1)]", "N C"),
+        ("t('N C')[np.array([0, 1])]", "index.Tensor", "_ C"),
+        ("t('N C')[range(2)]", "index.Tensor", "N C"),
+        ("t('N C').__setitem__(np.int64(0), t('D', 3))", "dims ['C'] and dims ['D']"),
+        ("t('N C').sum(np.int64(0))", "C"),
+        ("t('N C').sum(np.int64(1))", "N"),
+        ("t('N C').sum((np.int64(1),))", "N"),
+        ("t('N C').transpose(np.int64(0), 1)", "C N"),
+        ("t('N C').unbind(np.int64(1))[0]", "N"),
+        ("torch.cat([t('N C'), t('N C')], np.int64(1))", "N C"),
+        ("t('N C') * np.int64(2)", "N C"),
+    ),
+    "tuples and lists of other classes": (
+        ("torch.cat(Both(t('N C'), t('N C')))", "N C"),
+        ("torch.cat(Both(t('N C'), t('N D')))", "dims ['N', 'C'] and dims ['N', 'D']"),
+        ("torch.cat(Tensors([t('N C'), t('N C')]))", "N C"),
+        ("torch.cat(t('N C').cummax(0)[:1])", "N C"),
+        ("t('N C').sum(Both('N', 'C'))", ""),
+        ("t('N C').flatten(Both('N', 'C'), 'F')", "F"),
+    ),
+    "what holds no names": (
+        (
+            "torch.zeros(2, 3, names=(word for word in 'NC'))",
+            "got (int, int, names=generator)",
+            "unexpected keyword argument 'names'",
+        ),
+        (
+            "torch.zeros(2, 3, names={'N': 1, 'C': 2}.keys())",
+            "got (int, int, names=dict_keys)",
+            "unexpected keyword argument 'names'",
+        ),
+        ("setattr(t('_ _'), 'names', (word for word in 'NC'))", "names must either be None"),
+    ),
+    "layers whose weights have names": (
+        ("linear()(t('_ _'))", "_ O"),
+        ("linear()(t('N C'))", "N O"),
+    ),
+    "what no tensor can contain": (
+        ("'N' in t('_')", "Tensor.__contains__ only supports Tensor or scalar"),
+        ("None in t('N')", "Tensor.__contains__ only supports Tensor or scalar"),
+    ),
     "losses": (
         ("F.kl_div(t('N C'), t('N D'))", "dims ['N', 'D'] and dims ['N', 'C']"),
         ("torch.kl_div(t('N C'), t('N D'))", "dims ['N', 'D'] and dims ['N', 'C']"),
@@ -116,6 +161,24 @@ def t(dim_names: str, *sizes: int, **options: Any) -> Any:
     return TORCH.ones(shape, names=words, **options)
 
 
+class Both(NamedTuple):
+    """A pair with a class of its own."""
+
+    one: Any
+    other: Any
+
+
+class Tensors(list[Any]):
+    """A list with a class of its own."""
+
+
+def linear() -> torch.nn.Linear:
+    """A layer whose weight has names."""
+    layer = torch.nn.Linear(3, 4)
+    called(layer.weight, "O", "I")
+    return layer
+
+
 @pytest.fixture(params=Semantics, ids=lambda semantics: semantics.value)
 def semantics(request: pytest.FixtureRequest) -> Iterator[Semantics]:
     with runtime(semantics=request.param):
@@ -131,7 +194,8 @@ def test_calls_have_the_answers_of_their_semantics(title: str, semantics: Semant
 def _is_as_expected(call: Sequence[str], semantics: Semantics) -> bool:
     expression, natively, *differing = call
     expected = natively if semantics is Semantics.NATIVE or not differing else differing[0]
-    scope = {"t": t, "torch": torch, "F": torch.nn.functional, "nn": torch.nn}
+    scope = {"t": t, "torch": torch, "F": torch.nn.functional, "nn": torch.nn, "np": np}
+    scope |= {"Both": Both, "Tensors": Tensors, "linear": linear}
     try:
         answer = eval(expression, scope)
     except (RuntimeError, TypeError, ValueError, LookupError) as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -56,3 +59,58 @@ def test_a_call_does_not_depend_on_the_calls_before(gate_type: GateType | None) 
             by_order.append([[_rounds(one) for one in group[::step]][::step] for group in _ALIKE])
     assert by_order[0] == by_order[1]
     assert all(len(set(map(str, rounds))) == 1 for group in by_order[0] for rounds in group)
+
+
+class _Foreign:
+    """No tensor, and overrides torch's functions."""
+
+    @classmethod
+    def __torch_function__(
+        cls, func: object, types: object, args: object = (), kwargs: object = None
+    ) -> str:
+        return "foreign"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x, other: x + other,
+        lambda x, other: x == other,
+        lambda x, other: x.mul(other),
+        lambda x, other: torch.add(x, other),
+    ],
+)
+def test_a_foreign_operand_is_no_number(
+    gate_type: GateType | None, operation: Callable[[Any, Any], Any]
+) -> None:
+    with gated(gate_type):
+        x = TORCH.ones(2, 3, names=("N", "C"))
+        for _ in range(2):
+            assert operation(x, 1).names == ("N", "C")
+            assert operation(x, _Foreign()) == "foreign"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x + torch.ones(7),
+        lambda x: x.view(7),
+        lambda x: x.sum(5),
+        lambda x: torch.cat([x, torch.ones(2, 9)]),
+        lambda x: F.linear(x, torch.ones(5, 5)),
+        lambda x: TORCH.zeros_like(x, dtype=3),
+        lambda x: x.refine_names("N") + x,
+    ],
+)
+def test_an_error_keeps_no_tensor_alive(gate_type: GateType | None, operation: Operation) -> None:
+    gc.disable()
+    try:
+        with gated(gate_type):
+            tensor = torch.ones(2, 3)
+            is_alive = weakref.ref(tensor)
+            with contextlib.suppress(RuntimeError, TypeError, IndexError):
+                operation(tensor)
+            del tensor
+            assert is_alive() is None
+    finally:
+        gc.enable()

@@ -321,7 +321,10 @@ class Entries:
         if self.unlisted is not None or other_entries.unlisted is not None:
             return None
         certain = {key for key, _ in self.items} & {key for key, _ in other_entries.items}
-        left, right = dict((*self.items, *self.maybe)), dict((*other_entries.items, *other_entries.maybe))
+        left, right = (
+            dict((*self.items, *self.maybe)),
+            dict((*other_entries.items, *other_entries.maybe)),
+        )
         found = {key: value for key, value in {**right, **left}.items() if key not in certain}
         if len(found) > _MOST_MISSING or not all(isinstance(key, Const) for key in found):
             return None

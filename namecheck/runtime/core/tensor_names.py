@@ -7,6 +7,7 @@ The names of a tensor are the plain attribute ``_names``: a tuple with a label, 
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -244,7 +245,39 @@ def abstract(
     if isinstance(value, Mapping):
         pairs = {abstract(key): abstract(part) for key, part in value.items()}
         return type(value)(pairs)  # type: ignore[call-arg]
-    return _constant(value)
+    number = as_int(value)
+    return _constant(value) if number is None else number
+
+
+def abstract_names(value: Any) -> Any:
+    """The abstract value of names, which are None or in a list or a tuple, and nothing else."""
+    if value is None or isinstance(value, (list, tuple, str)):
+        return abstract(value)
+    return value  # its type is in the message that refuses it
+
+
+def listed(index: Any) -> Any:
+    """An index whose ranges and arrays are lists, as torch takes them."""
+    if isinstance(index, tuple):
+        return tuple(map(listed, index))
+    if isinstance(index, range):
+        return list(index)
+    if isinstance(index, torch.Tensor) or not hasattr(type(index), "__array_interface__"):
+        return index
+    try:
+        return torch.as_tensor(index)
+    except Exception:  # an array that torch does not take
+        return index
+
+
+def as_int(value: Any) -> int | None:
+    """The int that a value stands for, as a scalar of numpy does; None for any other value."""
+    if isinstance(value, (torch.Tensor, torch.SymInt)) or not hasattr(type(value), "__index__"):
+        return None
+    try:
+        return operator.index(value)
+    except Exception:  # an array of several elements; what a file holds may raise anything
+        return None
 
 
 def _constant(value: Any) -> Any:

@@ -93,7 +93,8 @@ def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
 def _indices(value: Any, receivers: Sequence[torch.Tensor]) -> Any:
     """An argument with each name replaced by the index of its dim."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_indices(part, receivers) for part in value)
+        indices = [_indices(part, receivers) for part in value]
+        return indices if isinstance(value, list) else tuple(indices)
     return _index_in_any(value, receivers) if isinstance(value, str) else value
 
 

@@ -28,7 +28,8 @@ def of(value: Any) -> Hashable:
         return slice
     if isinstance(value, (bool, int, str)) or value is None or value is ...:
         return type(value), value
-    return cast(Hashable, type(value))
+    number = tensor_names.as_int(value)
+    return cast(Hashable, type(value)) if number is None else (type(value), number)
 
 
 def typed(value: Any) -> Any:
@@ -41,6 +42,26 @@ def rank_of(tensor: torch.Tensor) -> Hashable:
     """The part of an unnamed tensor that a plan depends on: the rank, and a sparse layout."""
     rank = tensor.dim()
     return rank if tensor.layout is torch.strided else (rank, tensor.layout)
+
+
+def is_list(part: object) -> bool:
+    """Whether a value is a list; not asked of its class, which a file may have made."""
+    return type(part) is list
+
+
+def without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
+    """A key in which each list is a tuple that begins with the type, since lists have no hash.
+
+    A long list is taken for data: it stays, so that nothing is remembered under the key.
+    """
+    return tuple(
+        (list, *without_lists(part))
+        if is_list(part) and len(part) <= LONGEST_LIST
+        else without_lists(part)
+        if type(part) is tuple
+        else part
+        for part in key_path
+    )
 
 
 def sizes_of(values: Sequence[Any]) -> Hashable:

@@ -131,8 +131,8 @@ class Site:
             return self._overridden(args, {})
         memo = self.exact_memos[len(args) - 1]
         is_query = self.target.row.names in targets.QUERIES
-        if any(map(_is_list, key_path)):
-            key_path = _without_lists(key_path)
+        if any(map(plan_keys.is_list, key_path)):
+            key_path = plan_keys.without_lists(key_path)
             entry = _entry(memo, key_path)
             if entry is not None and tensor_names.has_rank_of_names(args[0]):
                 *values, result_names = entry
@@ -178,7 +178,7 @@ class Site:
         before = plan_keys.rank_of(args[0]) if names is None else names
         passed = tuple(map(plan_keys.typed, args[1:]))
         named = tuple((name, plan_keys.typed(value)) for name, value in kwargs.items())
-        key = (before, *_without_lists((passed, named)))
+        key = (before, *plan_keys.without_lists((passed, named)))
         entry = _entry(self.general_memo, (key,))
         if entry is not None and tensor_names.has_rank_of_names(args[0]):
             changed, result_names = entry
@@ -245,17 +245,21 @@ class Site:
         An object that is no tensor and overrides torch's functions may expect the other of the two
         functions: a builtin of torch dispatches the original, a Python function our wrapper.
         """
-        if isinstance(error, TypeError) and overriding_classes.any_overriding_object(args):
-            python = isinstance(self.original, FunctionType)
-            func = self.original if python else self.wrapper
-            dispatcher = overriding_classes.dispatcher(func, args)
-            if dispatcher is not None:
-                return dispatcher(*args, **kwargs)
-        if isinstance(error, TypeError) or any(map(contains_text, (*args, *kwargs.values()))):
-            plan = self.plan(args, kwargs)
-            if plan is not None and plan.changes:
-                return self.perform(plan, args, kwargs)
-        raise error
+        try:
+            if isinstance(error, TypeError) and overriding_classes.any_overriding_object(args):
+                python = isinstance(self.original, FunctionType)
+                func = self.original if python else self.wrapper
+                dispatcher = overriding_classes.dispatcher(func, args)
+                if dispatcher is not None:
+                    return dispatcher(*args, **kwargs)
+            if isinstance(error, TypeError) or any(map(contains_text, (*args, *kwargs.values()))):
+                plan = self.plan(args, kwargs)
+                if plan is not None and plan.changes:
+                    return self.perform(plan, args, kwargs)
+            raise error
+        finally:
+            # Its traceback has this frame, whose arguments would live until a collection of cycles.
+            del error
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         """The plan for this kind of call; None if the table has no signature for it.
@@ -363,7 +367,14 @@ class Site:
         values = [abstract(arg) for arg in args]
         if self.target.reflected:
             values.reverse()
-        return values, {key: abstract(value) for key, value in self._public(kwargs).items()}
+        named = {key: abstract(value) for key, value in self._public(kwargs).items()}
+        if "names" in named:
+            named["names"] = tensor_names.abstract_names(kwargs["names"])
+        elif self.target.operator == "names=" and len(values) > 1:
+            values[1] = tensor_names.abstract_names(args[1])
+        elif self.target.row.key in ("__getitem__", "__setitem__") and len(values) > 1:
+            values[1] = abstract(tensor_names.listed(args[1]))
+        return values, named
 
     def _public(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """The keywords without the private ones that torch's functions pass to each other.
@@ -445,6 +456,8 @@ class Site:
             plan.unconfirmed, self.semantics
         ):
             reporting.report(plan.unconfirmed, (*args, *kwargs.values()))
+        if self.target.form == "c" and self.target.row.layer != "whole":
+            return result  # the functions inside the layer have named it, by its weights too
         return self.name(plan, result, args, kwargs)
 
     def _raise_with_names(
@@ -542,26 +555,6 @@ def _is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)
     return not ((plan.sized and not sized) or touches or _holds_tensor(key))
-
-
-def _is_list(part: object) -> bool:
-    """Whether a value is a list; not asked of its class, which a file may have made."""
-    return type(part) is list
-
-
-def _without_lists(key_path: Sequence[Any]) -> tuple[Any, ...]:
-    """A key in which each list is a tuple that begins with the type, since lists have no hash.
-
-    A long list is taken for data: it stays, so that nothing is remembered under the key.
-    """
-    return tuple(
-        (list, *_without_lists(part))
-        if _is_list(part) and len(part) <= plan_keys.LONGEST_LIST
-        else _without_lists(part)
-        if type(part) is tuple
-        else part
-        for part in key_path
-    )
 
 
 def _entry(level: Any, key_path: Sequence[Hashable]) -> Any:

@@ -79,8 +79,9 @@ def _position(positional: Sequence[tuple[str, str]], name: str) -> int:
 def write(shape: Shape) -> str:
     """The source of the wrapper.
 
-    Its globals are M (MISSING), Tensor, strided, typed, original, swift (the same for tensors, with
-    a faster call), learn, call, refused, gathered, and a memo for each number of arguments.
+    Its globals are M (MISSING), NUMBERS (the types of numbers, and of None), Tensor, strided,
+    typed, original, swift (the same for tensors, with a faster call), learn, call, refused,
+    gathered, and a memo for each number of arguments.
     """
     head, *rest = shape.names
     parameters = [head, *(["/"] if shape.bound else []), *rest, *shape.rare]
@@ -168,6 +169,11 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
         lines += [
             f"if m{i} is None: m{i} = {_rank_of(name, shape)}" for i, name in enumerate(tensors)
         ]
+    # The memo has calls with numbers: another object may override torch's functions.
+    lines += [
+        f"if m{i} is M and {name}.__class__ not in NUMBERS: return call(({passed},), {{}})"
+        for i, name in enumerate(tensors)
+    ]
     # Nested look-ups are faster than one look-up of a tuple, which hashes all of its parts.
     keys = [f"k{index}" for index in range(len(values))]
     key = [*keys, "n0", *(f"m{i}" for i in range(len(tensors)))]

@@ -111,7 +111,7 @@ def carries_names(values: Iterable[Any]) -> bool:
     for value in values:
         if getattr(value, "_names", None) is not None:
             return True
-        if value.__class__ in (list, tuple) and carries_names(value):
+        if issubclass(type(value), (list, tuple)) and carries_names(value):
             return True
     return False
 
@@ -203,6 +203,7 @@ def _indexer(site: Site) -> Callable[..., Any]:
 
 
 _NOTHING: Final[dict[Any, Any]] = {}
+_NUMBERS: Final = frozenset({bool, int, float, complex, NoneType})
 _SIMPLE: Final = frozenset({int, slice, NoneType, EllipsisType})
 
 
@@ -216,6 +217,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
     space = {
         "__builtins__": vars(builtins),
         "M": MISSING,
+        "NUMBERS": _NUMBERS,
         "Tensor": torch.Tensor,
         "strided": torch.strided,
         "typed": plan_keys.typed,

@@ -76,7 +76,7 @@ carries_names(Gate *gate, PyObject *value)
         Py_XDECREF(names);
         return status < 0 ? -1 : named;
     }
-    if (!PyTuple_CheckExact(value) && !PyList_CheckExact(value)) {
+    if (!PyTuple_Check(value) && !PyList_Check(value)) {
         return 0;
     }
     if (Py_EnterRecursiveCall(" in the search for names")) {

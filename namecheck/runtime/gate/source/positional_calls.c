@@ -109,6 +109,14 @@ find_entry(Gate *gate, Py_ssize_t count, PyObject **key, Py_ssize_t length, int 
     return status;
 }
 
+/* Whether a value is a number, or None. */
+static inline int
+is_number(PyObject *value)
+{
+    return value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+           PyBool_Check(value) || PyComplex_CheckExact(value);
+}
+
 /* A call with names: the result, or NULL without an error if the memo has no entry for it. */
 static PyObject *
 exact_named(Gate *gate, PyObject *const *args, Py_ssize_t count, PyObject **names)
@@ -135,6 +143,10 @@ exact_named(Gate *gate, PyObject *const *args, Py_ssize_t count, PyObject **name
     for (Py_ssize_t i = 0; i < count; i++) {
         if (names[i] == NULL) {
             continue;
+        }
+        /* The memo has calls with numbers: another object may override torch's functions. */
+        if (names[i] == gate->missing && !is_number(args[i])) {
+            goto done;
         }
         if (names[i] == Py_None) { /* of an unnamed tensor only the rank is a key */
             rank = PyObject_GetAttr(args[i], s_ndim);
