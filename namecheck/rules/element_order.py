@@ -378,10 +378,21 @@ def _check_steps_from(
         elif (other / one).is_whole:
             new[0] = other / one
             del old[0]
+        elif _joins_quotient(old) or _joins_quotient(new):
+            continue
         elif are_apart(one.size, other.size) and _are_observed(one, other):
             raise _displaced(one.size, other.size, pieces, sizes)
         else:
             return
+
+
+def _joins_quotient(remaining: list[Ratio | None]) -> bool:
+    """Whether the second dim is a quotient, as ``T // n`` beside ``n``: both become one dim."""
+    one, other = remaining[0], remaining[1] if len(remaining) > 1 else None
+    if one is None or other is None or other.is_whole:
+        return False
+    remaining[:2] = [one * other]
+    return True
 
 
 def _are_observed(*ratios: Ratio) -> bool:

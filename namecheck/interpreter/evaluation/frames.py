@@ -141,8 +141,15 @@ class Frame:
         return self.caller is not None and self.site not in (None, self.environment.scope)
 
     def expects(self, error: str) -> bool:
-        """Whether the program expects an error of this type here."""
-        return any(guard.catches(error) for guard in (*self.guards, *self.deep_guards()))
+        """Whether the program expects an error of this type here.
+
+        In a function that a test calls to see it fail, any error may come first.
+        """
+        return self.catches(error) or any(
+            guard.deep and (guard.catches(error) or (guard.demanded and frame is not self))
+            for frame in self.stack()
+            for guard in frame.guards
+        )
 
     def catches(self, error: str) -> bool:
         """Whether its own code catches an error of this type, or may do so."""

@@ -88,14 +88,15 @@ def may_be_nothing(
 ) -> bool:
     """Whether a size has a summand that may be 0, as the file itself says: ``controls > 0``.
 
-    One of several numbers may be 0 as well: ``extra if wide else 0``.
+    One of several numbers may be 0 as well, ``extra if wide else 0``, and so may a parameter that
+    is 0 by default.
     """
     if contradiction.code not in _OF_SIZES:
         return False
     words = set(_summands(lowered_operands))
     if CHOICE in words:
         return True
-    return bool(words) and not words.isdisjoint(_compared_with_zero(interpreter.source.tree))
+    return bool(words) and not words.isdisjoint(_possibly_zero(interpreter.source.tree))
 
 
 def _summands(lowered_operands: Sequence[Any]) -> Iterator[str]:
@@ -110,14 +111,30 @@ def _summands(lowered_operands: Sequence[Any]) -> Iterator[str]:
                         yield naming.bare(atom).rpartition(".")[2]
 
 
-def _compared_with_zero(tree: ast.AST) -> Iterator[str]:
-    """The words that tests compare with 0, but for those that end the program otherwise."""
+def _possibly_zero(tree: ast.AST) -> Iterator[str]:
+    """The words that tests compare with 0, but for those that end the program otherwise.
+
+    And those of the parameters that are 0 by default.
+    """
     for node in nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from _zero_by_default(node.args)
         if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _raises(node)):
             for part in nodes(node.test):
                 if isinstance(part, ast.Compare) and _is_zero(part.comparators[-1]):
                     yield last_word(part.left)
             yield from _tested(node.test)
+
+
+def _zero_by_default(declared: ast.arguments) -> Iterator[str]:
+    positional = [*declared.posonlyargs, *declared.args]
+    pairs = [*zip(positional[::-1], declared.defaults[::-1], strict=False)]
+    for parameter, default in (
+        *pairs,
+        *zip(declared.kwonlyargs, declared.kw_defaults, strict=True),
+    ):
+        if default is not None and _is_zero(default):
+            yield parameter.arg
 
 
 def _tested(test: ast.expr) -> Iterator[str]:
