@@ -386,12 +386,12 @@ def _check_steps_from(
             return
 
 
-def _joins_quotient(remaining: list[Ratio | None]) -> bool:
+def _joins_quotient(dim_ratios: list[Ratio | None]) -> bool:
     """Whether the second dim is a quotient, as ``T // n`` beside ``n``: both become one dim."""
-    one, other = remaining[0], remaining[1] if len(remaining) > 1 else None
+    one, other = dim_ratios[0], dim_ratios[1] if len(dim_ratios) > 1 else None
     if one is None or other is None or other.is_whole:
         return False
-    remaining[:2] = [one * other]
+    dim_ratios[:2] = [one * other]
     return True
 
 

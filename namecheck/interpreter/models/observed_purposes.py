@@ -126,12 +126,12 @@ def _possibly_zero(tree: ast.AST) -> Iterator[str]:
             yield from _tested(node.test)
 
 
-def _zero_by_default(declared: ast.arguments) -> Iterator[str]:
-    positional = [*declared.posonlyargs, *declared.args]
-    pairs = [*zip(positional[::-1], declared.defaults[::-1], strict=False)]
+def _zero_by_default(arguments_node: ast.arguments) -> Iterator[str]:
+    positional = [*arguments_node.posonlyargs, *arguments_node.args]
+    pairs = [*zip(positional[::-1], arguments_node.defaults[::-1], strict=False)]
     for parameter, default in (
         *pairs,
-        *zip(declared.kwonlyargs, declared.kw_defaults, strict=True),
+        *zip(arguments_node.kwonlyargs, arguments_node.kw_defaults, strict=True),
     ):
         if default is not None and _is_zero(default):
             yield parameter.arg
