@@ -364,16 +364,17 @@ class Site:
             assume_unnamed=self.assume_unnamed,
             laid_out=self.reads_layouts,
         )
+        if self.target.row.key in ("__getitem__", "__setitem__"):
+            args = (*args[:1], *map(tensor_names.listed, args[1:2]), *args[2:])
+        elif self.target.operator == "names=":
+            return [*map(abstract, args[:1]), *map(tensor_names.abstract_names, args[1:])], {}
         values = [abstract(arg) for arg in args]
         if self.target.reflected:
             values.reverse()
-        named = {key: abstract(value) for key, value in self._public(kwargs).items()}
-        if "names" in named:
-            named["names"] = tensor_names.abstract_names(kwargs["names"])
-        elif self.target.operator == "names=" and len(values) > 1:
-            values[1] = tensor_names.abstract_names(args[1])
-        elif self.target.row.key in ("__getitem__", "__setitem__") and len(values) > 1:
-            values[1] = abstract(tensor_names.listed(args[1]))
+        named = {
+            key: tensor_names.abstract_names(value) if key == "names" else abstract(value)
+            for key, value in self._public(kwargs).items()
+        }
         return values, named
 
     def _public(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
