@@ -24,6 +24,8 @@ LEFT_OUT: Final = re.compile(
     # LAPACK reads and writes outside of a matrix with NaN in it: the process ends.
     r"|linalg\.eig(vals)?"
 )
+# A compressed sparse tensor with dense dims, added to a strided one, ends the process.
+_LEFT_OUT_PARAMETERS: Final = frozenset({"dense_dim"})
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ class Maker:
             return [
                 (a.name, str(a.type), a.has_default_value(), a.kwarg_only)
                 for a in schema.arguments
-                if "Generator" not in str(a.type)
+                if "Generator" not in str(a.type) and a.name not in _LEFT_OUT_PARAMETERS
             ]
         if every:
             return []  # it makes tensors without an input: see _factory
