@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from namecheck.runtime.core.tensor_names import ATTRIBUTE
 from namecheck.runtime.distributed import patches as distributed_patches
 from namecheck.runtime.patching import (
     first_class_dims,
+    function_defaults,
     function_transforms,
     gradients,
     naming_api,
@@ -214,6 +215,7 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     """All patches, that of the attribute for the names first."""
     ruled = list(_patches(semantics, recording=recording))
     yield from ruled
+    yield from function_defaults.patches(ruled)
     if semantics is Semantics.NATIVE:
         replaced = {(id(p.owner), p.attribute) for p in ruled if isinstance(p, Patch)}
         yield from unsupported.patches(replaced)
@@ -230,9 +232,14 @@ def _patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch | Defer
     yield from stored_names.patches()
     yield from first_class_dims.patches()
     yield from gradients.patches(semantics)
+    by_original: dict[int, Any] = {}
     for target in targets.all_targets(rows):
         site = Site(target, semantics, assume_unnamed=not recording)
-        yield Patch(target.owner, target.attribute, _replacement(site, make))
+        if target.form not in "fnj":
+            yield Patch(target.owner, target.attribute, _replacement(site, make))
+        elif id(target.original) not in by_original:
+            by_original[id(target.original)] = make(site)
+    yield from _in_every_place(by_original)
     for target in targets.of_modules(rows):
         site = Site(target, semantics, assume_unnamed=not recording)
         if semantics is Semantics.NATIVE:  # its errors are those of the first operator inside
@@ -250,6 +257,14 @@ def _patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch | Defer
     yield from distributed_patches.patches()
     if not recording:
         yield from compilers.patches()
+
+
+def _in_every_place(by_original: Mapping[int, Any]) -> Iterator[Patch]:
+    """The patches of functions by the ids of their originals: one may have several places."""
+    for module in targets.FUNCTION_MODULES:
+        for name, value in vars(module).items():
+            if id(value) in by_original and not name.startswith("_"):
+                yield Patch(module, name, by_original[id(value)])
 
 
 def _replacement(site: Site, make: Any) -> Any:

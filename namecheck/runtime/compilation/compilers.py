@@ -1,6 +1,6 @@
-"""The patches for torch's compilers, torch.compile and TorchScript.
+"""The patches for torch's compilers: torch.compile, TorchScript and torch.fx.
 
-Both recognise torch's functions by identity, in tables of their own.
+They recognise torch's functions by identity, in tables of their own or in those of the program.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from typing import Any, Final
 
 import torch
 from torch import _jit_internal
+from torch.fx.proxy import Proxy
 from torch.jit import _builtins, _recursive, _script
+from torch.overrides import is_tensor_method_or_property
 
 from namecheck.runtime.compilation import originals
 from namecheck.runtime.core.errors import UntestedTorchWarning
 from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch
 
-# The functions with which TorchScript looks up what a function is.
+# The functions with which TorchScript looks up what a function is, and the names in its source.
 _LOOKUPS: Final = (
+    (_jit_internal, "createResolutionCallbackFromClosure"),
     (_builtins, "_find_builtin"),
     (_jit_internal, "_try_get_dispatched_fn"),
     (_recursive, "try_compile_fn"),
@@ -31,9 +34,10 @@ _hooked: list[ModuleType] = []
 
 
 def patches() -> Iterator[Patch | Deferred]:
-    """The patches of TorchScript, and the hooks of torch.compile once it is imported."""
+    """The patches of TorchScript and torch.fx, and the hooks of torch.compile once it is there."""
     for module, name in _LOOKUPS:
         yield Patch(module, name, _of_original(getattr(module, name)))
+    yield Patch(Proxy, "__torch_function__", classmethod(_of_wrapper(Proxy.__torch_function__)))
     yield Deferred("torch._dynamo", _hook, bare=True)
 
 
@@ -42,9 +46,25 @@ def _of_original(lookup: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(lookup)
     def look_up(value: Any, *args: Any) -> Any:
-        return lookup(originals.original_of(value) or value, *args)
+        function = originals.original_of(getattr(value, "__func__", value))
+        return lookup(function or value, *args)
 
     return look_up
+
+
+def _of_wrapper(handler: Any) -> Callable[..., Any]:
+    """A handler that traces a function as the program finds it in torch: to compare is possible."""
+    original = handler.__func__
+
+    @functools.wraps(original)
+    def torch_function(
+        kind: Any, func: Any, types: Any, args: Any = None, kwargs: Any = None
+    ) -> Any:
+        if not is_tensor_method_or_property(func):
+            func = originals.wrapper_of(func) or func
+        return original(kind, func, types, args, kwargs)
+
+    return torch_function
 
 
 def _hook(module: ModuleType) -> Iterator[Patch]:

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, Final
 
 import torch
@@ -25,6 +26,7 @@ from torch._dynamo.guards import GuardBuilder, install_guard
 from torch._dynamo.source import AttrSource, GlobalStateSource
 from torch._dynamo.variables import builder, builtin
 from torch._dynamo.variables.base import AttributeMutationNew, VariableTracker
+from torch._dynamo.variables.functions import UserFunctionVariable
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 from torch._dynamo.variables.torch_function import TensorWithTFOverrideVariable
@@ -350,6 +352,38 @@ def _flat(value: Any) -> Iterator[torch.Tensor]:
             yield from _flat(part)
 
 
+def _stepping_in(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A layer whose ``forward`` is wrapped is traced by torch's own code, unless a name enters it.
+
+    Its operators know less of the names than the wrapper, which runs after a graph break.
+    """
+
+    def call_function(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+        forward = originals.original_of(self.fn) if TABLE.applied else None
+        if not isinstance(forward, FunctionType):
+            return original(self, tx, args, kwargs)
+        given = [*self.self_args(), *args]
+        if _carry(given) or _carry(kwargs.values()):
+            return original(self, tx, args, kwargs)
+        source = self.source and AttrSource(self.source, "__wrapped__")
+        return original(UserFunctionVariable(forward, source=source), tx, given, kwargs)
+
+    return call_function
+
+
+def _carry(variables: Iterable[Any]) -> bool:
+    """Whether a traced value is, or contains, a tensor with names."""
+    found: list[Names] = []
+
+    def visit(variable: Any) -> None:
+        names = tensor_names.names_of(_fake(variable)) if type(variable) in _TENSORS else None
+        if names is not None:
+            found.append(names)
+
+    VariableTracker.visit(visit, list(variables))
+    return bool(found)
+
+
 def _restore_kernels() -> None:
     """Replace our wrappers among the kernels that compiled code calls by the originals."""
     select = sys.modules.get("torch._inductor.select_algorithm")
@@ -469,6 +503,7 @@ _HOOKS: Final[tuple[tuple[Any, str, Callable[..., Any]], ...]] = (
     (output_graph.OutputGraph, "compile_subgraph", _finishing),
     (output_graph.OutputGraph, "call_user_compiler", _compiling),
     (builtin.SetAttrBuiltinVariable, "_call_setattr", _setting),
+    (UserFunctionVariable, "call_function", _stepping_in),
     (TensorVariable, "method_size", _by_index),
     (TensorVariable, "method_stride", _by_index),
 )

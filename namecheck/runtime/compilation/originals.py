@@ -8,8 +8,6 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
-import torch
-
 from namecheck.runtime.core.patch_table import ABSENT, TABLE, read
 
 
@@ -36,7 +34,11 @@ def wrapper_of(value: Any) -> Callable[..., Any] | None:
 
 def original_of(wrapper: Any) -> Callable[..., Any] | None:
     """The function of torch that a wrapper replaces, None where torch has none."""
-    return _pairs(TABLE.generation).originals.get(id(wrapper))
+    known = _pairs(TABLE.generation).originals
+    function = known.get(id(wrapper))
+    while id(function) in known:  # a class inherits the method of one that is patched too
+        function = known[id(function)]
+    return function
 
 
 @lru_cache(maxsize=1)
@@ -48,8 +50,14 @@ def _pairs(generation: int) -> _Pairs:
         if not isinstance(wrapper, FunctionType):
             continue
         if before is ABSENT:
-            before = getattr(torch._C.TensorBase, patch.attribute, None)
+            before = _inherited(patch.owner, patch.attribute)
         originals[id(wrapper)] = before
         if before is not None:
             wrappers.setdefault(id(before), wrapper)
     return _Pairs(wrappers, originals)
+
+
+def _inherited(owner: Any, attribute: str) -> Any:
+    """What the bases of a class have under this name; None if they have nothing."""
+    bases = owner.__mro__[1:] if isinstance(owner, type) else ()
+    return next((vars(base)[attribute] for base in bases if attribute in vars(base)), None)

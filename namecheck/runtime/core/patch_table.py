@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from namecheck.core.semantics import Semantics
@@ -143,6 +143,8 @@ class PatchTable:
 
 def read(owner: Any, attribute: Any) -> Any:
     """The value that the owner itself has, without inheritance; ABSENT if it has none."""
+    if isinstance(owner, FunctionType):  # its defaults are in no dict
+        return getattr(owner, attribute, ABSENT)
     return (owner if isinstance(owner, dict) else vars(owner)).get(attribute, ABSENT)
 
 

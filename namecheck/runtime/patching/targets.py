@@ -36,6 +36,18 @@ _COMMUTATIVE: Final = frozenset({"Add", "Mult"})
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 
+# Where torch has the functions of the table, some of them more than once.
+FUNCTION_MODULES: Final[tuple[Any, ...]] = (
+    torch,
+    torch.functional,
+    torch.nn.functional,
+    torch.special,
+    torch.linalg,
+    torch.fft,
+    torch.sparse,
+)
+
+
 # The rules of the operators that tell sizes or strides, for which the caller may name a dim.
 QUERIES: Final = frozenset({"size", "stride"})
 
