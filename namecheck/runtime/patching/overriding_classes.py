@@ -82,7 +82,7 @@ def any_overriding(values: Iterable[Any]) -> bool:
 def any_named(values: Iterable[Any]) -> bool:
     """Whether any value is, or contains, a tensor with names."""
     for value in values:
-        if isinstance(getattr(value, ATTRIBUTE, None), tuple):
+        if isinstance(getattr(value, ATTRIBUTE, None), tuple) and isinstance(value, torch.Tensor):
             return True
         if value.__class__ in (list, tuple) and any_named(value):
             return True

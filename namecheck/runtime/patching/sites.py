@@ -1,10 +1,4 @@
-"""One patched callable of torch, with a plan for each kind of call.
-
-A `Plan` holds the answer of `infer` for a kind of call: the arguments with names replaced by
-indices, and the names of the results. It applies to every call with the same names, dtypes and
-plain arguments, and only to the same sizes if the answer without sizes leaves a name open. The
-law of sound forgetting (tests/laws/) says that an answer without sizes holds for all sizes.
-"""
+"""One patched callable of torch, with a plan for each kind of call (`plans`)."""
 
 from __future__ import annotations
 
@@ -20,18 +14,17 @@ import torch
 from namecheck import operators
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, native
 from namecheck.rules import registry
 from namecheck.runtime.core import call_sites, reporting, tensor_names
 from namecheck.runtime.core.errors import Contradicted
-from namecheck.runtime.core.tensor_names import Names
 from namecheck.runtime.patching import (
     argument_translation,
     constructor_arguments,
     native_names,
     overriding_classes,
     plan_keys,
+    plans,
     targets,
 )
 from namecheck.runtime.patching.argument_translation import (
@@ -40,28 +33,14 @@ from namecheck.runtime.patching.argument_translation import (
     Changes,
     contains_text,
 )
+from namecheck.runtime.patching.plans import Plan
 from namecheck.runtime.patching.targets import Target
 from namecheck.runtime.patching.wrapper_source import LONGEST
 
-__all__ = ["NAMING", "Plan", "Site"]
+__all__ = ["NAMING", "Site"]
 
 # A site with more kinds of calls has data among its arguments; its memos are then cleared.
 MOST_PLANS: Final = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How to make one kind of call: the changed arguments, and the answer of `infer`.
-
-    `sized` if the plan holds for these sizes only. `unconfirmed` is a contradiction that torch
-    itself should report. `names` are those of a single result if all of them are known.
-    """
-
-    changes: Changes
-    inference: Inference
-    sized: bool = False
-    unconfirmed: Contradiction | None = None
-    names: Names | None = None
 
 
 def _memos() -> tuple[dict[Hashable, Any], ...]:
@@ -101,9 +80,26 @@ class Site:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call that may involve names."""
-        if overriding_classes.any_overriding((*args, *kwargs.values())):
-            return self._overridden(args, kwargs)
+        if run := self._exception((*args, *kwargs.values())):
+            return run(args, kwargs)
         return self.perform(self._plan_or_raise(args, kwargs), args, kwargs)
+
+    def _exception(self, values: Sequence[Any]) -> Callable[..., Any] | None:
+        """What runs a call of objects that override torch's functions; None if there are none.
+
+        An object that is no tensor may have any attribute, so that it seems to have names.
+        """
+        if overriding_classes.any_overriding(values):
+            return self._overridden
+        foreign = overriding_classes.any_overriding_object(values)
+        return self._unnamed if foreign and not overriding_classes.any_named(values) else None
+
+    def _unnamed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a call as torch does, and try again if that refuses it."""
+        try:
+            return self.original(*args, **kwargs)
+        except (TypeError, RuntimeError) as error:
+            return self.handle_refusal(error, args, kwargs)
 
     def _overridden(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call with tensors of overriding classes.
@@ -111,7 +107,7 @@ class Site:
         torch itself passes methods to their handlers; we pass functions.
         """
         values = (*args, *kwargs.values())
-        is_function = self.target.form not in "mia"
+        is_function = self.target.form not in "miac"
         dispatcher = overriding_classes.dispatcher(self.wrapper, values) if is_function else None
         run = dispatcher or self.original
         if overriding_classes.any_named(values) or any(map(contains_text, values)):
@@ -127,8 +123,8 @@ class Site:
         dims, and the names of the result. Calls that torch.jit traces are not remembered, because
         it compares the lines of repeated traces; nor are calls of overriding classes.
         """
-        if overriding_classes.any_overriding(args):
-            return self._overridden(args, {})
+        if run := self._exception(args):
+            return run(args, {})
         memo = self.exact_memos[len(args) - 1]
         is_query = self.target.row.names in targets.QUERIES
         if any(map(plan_keys.is_list, key_path)):
@@ -150,13 +146,13 @@ class Site:
             return result
         if not all(map(tensor_names.may_be_key, args)):
             return result
-        if plan is not None and _may_rename(plan, args[0], result):
+        if plan is not None and plans.may_rename(plan, args[0], result):
             return result
         if (
             plan is not None
             and (is_query or isinstance(result, torch.Tensor))
             and not plan.changes.dropped
-            and _is_memoizable(plan, key_path, sized=is_query)
+            and plans.is_memoizable(plan, key_path, sized=is_query)
         ):
             values = dict(plan.changes.positional)
             names = getattr(result, tensor_names.ATTRIBUTE, None)
@@ -172,8 +168,8 @@ class Site:
         The entry has the arguments after the first (None if they do not change), and the names of
         the result.
         """
-        if overriding_classes.any_overriding((*args, *kwargs.values())):
-            return self._overridden(args, kwargs)
+        if run := self._exception((*args, *kwargs.values())):
+            return run(args, kwargs)
         names = tensor_names.names_of(args[0])
         before = plan_keys.rank_of(args[0]) if names is None else names
         passed = tuple(map(plan_keys.typed, args[1:]))
@@ -188,7 +184,11 @@ class Site:
             return result
         plan = self._plan_or_raise(args, kwargs)
         result = self.perform(plan, args, kwargs)
-        if plan is None or not _is_memoizable(plan, key) or not isinstance(result, torch.Tensor):
+        if (
+            plan is None
+            or not plans.is_memoizable(plan, key)
+            or not isinstance(result, torch.Tensor)
+        ):
             return result
         if torch._C._get_tracing_state() is not None or overriding_classes.any_overriding(
             (result,)
@@ -202,7 +202,7 @@ class Site:
         if plan.changes:
             positional, keywords = plan.changes.apply(args, kwargs)
             changed = tuple(map(_copied, positional[1:])), keywords
-        may_rename = _may_rename(plan, args[0], result)
+        may_rename = plans.may_rename(plan, args[0], result)
         if self.target.settle is not None:
             positional, keywords = changed or (args[1:], kwargs)
             settled = self.target.settle(args[0], *positional, **keywords)
@@ -303,7 +303,7 @@ class Site:
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         inference = self._infer(args, kwargs, sized=False)
-        sized = not _is_settled(inference) or self._resizes(kwargs) or self._reads_tensors
+        sized = not plans.is_settled(inference) or self._resizes(kwargs) or self._reads_tensors
         sized |= bool(self._numbers((*args, *kwargs.values())))
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
@@ -312,7 +312,7 @@ class Site:
         if inference.contradiction is not None or not inference.fits:
             return None
         changes = self._changes(inference, args, kwargs)
-        return Plan(changes, inference, sized, names=_settled_names(inference))
+        return Plan(changes, inference, sized, names=plans.settled_names(inference))
 
     def _is_left_to_other(self, args: tuple[Any, ...]) -> bool:
         """Whether a special method returns NotImplemented, for the other operand to handle."""
@@ -530,34 +530,6 @@ class Site:
                 )
 
 
-def _settled_names(inference: Inference) -> Names | None:
-    answer = inference.result
-    if isinstance(answer, Tensor) and answer.dims.complete and not inference.after:
-        names = tensor_names.lower(answer.dims.names)
-        return None if all(name is None for name in names) else names
-    return None
-
-
-def _may_rename(plan: Plan, argument: Any, result: Any) -> bool:
-    """Whether torch may return the argument itself, which has other names than the result."""
-    if not plan.inference.may_be_input or not isinstance(result, torch.Tensor):
-        return False
-    return tensor_names.names_of(argument) != tensor_names.names_of(result)
-
-
-def _is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
-    """Whether a plan is for one tensor and any sizes, and changes nothing but its result.
-
-    A contradiction is not remembered: each call must report it. With `sized` the sizes matter to
-    the result alone, not to how the call is made.
-    """
-    if plan.inference.contradiction is not None or plan.unconfirmed is not None:
-        return False
-    after = plan.inference.after
-    touches = bool(after) and tuple(after) != (0,)
-    return not ((plan.sized and not sized) or touches or _holds_tensor(key))
-
-
 def _entry(level: Any, key_path: Sequence[Hashable]) -> Any:
     """The entry of nested dicts; None if there is none, or a key has no hash."""
     try:
@@ -571,24 +543,3 @@ def _entry(level: Any, key_path: Sequence[Hashable]) -> Any:
 def _copied(value: Any) -> Any:
     """The value, or a copy of a list: the caller may change that."""
     return list(value) if value.__class__ is list else value
-
-
-def _holds_tensor(value: Any) -> bool:
-    """Whether a key is, or contains, a tensor: remembering it would keep its memory allocated."""
-    if isinstance(value, (tuple, list)):
-        return any(map(_holds_tensor, value))
-    return isinstance(value, torch.Tensor)
-
-
-def _is_settled(inference: Inference) -> bool:
-    """Whether an answer is complete for all sizes."""
-    if inference.contradiction is not None or not inference.fits:
-        return True
-    return _is_known(inference.result) and all(map(_is_known, inference.after.values()))
-
-
-def _is_known(answer: Any) -> bool:
-    """Whether all names of an answer are known; False if it contains no tensor."""
-    if isinstance(answer, Tensor):
-        return answer.dims.complete
-    return isinstance(answer, (tuple, list)) and all(map(_is_known, answer))

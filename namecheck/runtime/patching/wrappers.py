@@ -109,7 +109,7 @@ def _standing(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
 def carries_names(values: Iterable[Any]) -> bool:
     """Whether any value is, or contains, a tensor with names."""
     for value in values:
-        if getattr(value, "_names", None) is not None:
+        if getattr(value, "_names", None) is not None and isinstance(value, torch.Tensor):
             return True
         if issubclass(type(value), (list, tuple)) and carries_names(value):
             return True
@@ -249,6 +249,8 @@ def _swift(site: Site) -> Callable[..., Any]:
     function is used if both take the same arguments in the same order.
     """
     target = site.target
+    if target.attribute in _CHECKING:
+        return site.original
     if target.attribute in _FUNCTIONS:
         return _FUNCTIONS[target.attribute]
     if target.form != "m" or (not target.special and isinstance(target.original, FunctionType)):
@@ -258,6 +260,8 @@ def _swift(site: Site) -> Callable[..., Any]:
     return function if same and isinstance(function, BuiltinFunctionType) else site.original
 
 
+# The methods that refuse dtypes before the function would.
+_CHECKING: Final = frozenset({"__invert__"})
 # The functions of methods whose rows differ from those of the functions, in the dtypes they refuse.
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"__matmul__": torch.matmul}
 
