@@ -22,7 +22,7 @@ from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor, join
 from namecheck.effects import attributes, dtype
 from namecheck.effects.words import Parameter, Signature
-from namecheck.operators import signatures
+from namecheck.operators import result_names, signatures
 from namecheck.operators.row import Operator
 from namecheck.operators.shipped import fault
 from namecheck.operators.tables import table
@@ -88,8 +88,7 @@ def infer(
             return _of_resized_input(out)
         if out_is_input is Answer.YES and is_elementwise and row.out != "takes late":
             inference = _of_unresized_input(out, inference)
-        if semantics is Semantics.NATIVE:
-            _check_ranks((inference.result, *inference.after.values()))
+        result_names.check((inference.result, *inference.after.values()), semantics)
         return inference
     except signatures.Unbound:
         return _of_unknown(row, inplace, args, kwargs)
@@ -203,15 +202,6 @@ def _is_on_meta(tensor: Tensor) -> bool:
 def _is_empty(tensor: Tensor) -> bool:
     """Whether a tensor certainly has no elements."""
     return 0 in tensor.dims.sizes
-
-
-def _check_ranks(results: Sequence[Any]) -> None:
-    """Refuse named results of more dims than torch 2.12 supports."""
-    for result in results:
-        if isinstance(result, (tuple, list)):
-            _check_ranks(result)
-        elif refusals.has_named(result) is Answer.YES:
-            dim_map.check_name_count(result.dims, result.dims.names)
 
 
 def parameters(
