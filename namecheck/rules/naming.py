@@ -76,7 +76,7 @@ def _rename(dims: Dims, names: Sequence[Any], rename_map: Mapping[str, Any], cal
         )
     if rename_map:
         return _rename_by_map(dims, rename_map, call)
-    if tuple(names) == (None,):
+    if len(names) == 1 and names[0] is None:
         return dims.unnamed()
     if len(names) == 1 and isinstance(names[0], Unknown):
         return dims.rename([UNKNOWN] * dims.min_rank)  # None leaves a tensor of any rank unnamed
@@ -134,7 +134,7 @@ class TargetNames:
 
 def is_ellipsis(obj: object) -> bool:
     """Whether an item of a list of names is an Ellipsis, or the string that torch treats as one."""
-    return obj is ... or obj == "..."
+    return obj is ... or (isinstance(obj, str) and obj == "...")
 
 
 def ellipsis_index(names: Sequence[Any], call: str) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -93,17 +95,37 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("t('N C').flatten(Both('N', 'C'), 'F')", "F"),
     ),
     "what holds no names": (
-        (
-            "torch.zeros(2, 3, names=(word for word in 'NC'))",
-            "got (int, int, names=generator)",
-            "unexpected keyword argument 'names'",
-        ),
-        (
-            "torch.zeros(2, 3, names={'N': 1, 'C': 2}.keys())",
-            "got (int, int, names=dict_keys)",
-            "unexpected keyword argument 'names'",
-        ),
+        ("torch.zeros(2, 3, names=(word for word in 'NC'))", "got (int, int, names=generator)"),
+        ("torch.zeros(2, 3, names={'N': 1, 'C': 2}.keys())", "got (int, int, names=dict_keys)"),
+        ("torch.zeros(2, 3, names={'N'})", "got (int, int, names=set)"),
+        ("torch.zeros(2, 3, names={'N': 1, 'C': 2})", "got (int, int, names=dict)"),
+        ("torch.zeros(2, 3, names=3)", "got (int, int, names=int)"),
+        ("torch.zeros(2, 3, names=np.array(['N', 'C']))", "got (int, int, names=ndarray)"),
         ("setattr(t('_ _'), 'names', (word for word in 'NC'))", "names must either be None"),
+    ),
+    "what is no name": (
+        ("t('N C').rename(lambda name: name.lower())", "found element of type function at pos 0"),
+        ("t('N C').rename(b'a', 'c')", "found element of type bytes at pos 0"),
+        ("t('N C').rename('a', b'c')", "None or string for Dimname but got bytes"),
+        ("t('N C').rename(Decimal(1), 'c')", "found element of type Decimal at pos 0"),
+        ("t('N C').rename(Path('a'), 'c')", "found element of type"),
+        ("t('N C').rename(np.array(['a', 'b']))", "found element of type ndarray at pos 0"),
+        ("t('N C').rename(np.str_('a'), 'c')", "a c"),
+        ("t('N C').rename(N=object())", "found element of type object at pos 0"),
+        ("t('N C').rename_(object(), 'c')", "found element of type object at pos 0"),
+        ("t('N C').refine_names('N', object())", "None or string for Dimname but got object"),
+        ("t('N C').align_to(object(), 'N', 'C')", "found element of type object at pos 0"),
+        ("t('N C').align_to('N', 'C', object())", "None or string for Dimname but got object"),
+        ("t('N C').flatten(['N', 'C'], object())", "got (Tensor, list, object)"),
+        ("t('N C').flatten(['N', object()], 'F')", "None or string for Dimname but got object"),
+        (
+            "t('N C').unflatten('C', ((object(), 3), ('c', 1)))",
+            "None or string for Dimname but got object",
+        ),
+        ("torch.zeros(2, 3, names=(object(), 'C'))", "got (int, int, names=tuple)"),
+        ("torch.zeros(2, 3, names=('N', object()))", "None or string for Dimname but got object"),
+        ("setattr(t('N C'), 'names', (object(), 'C'))", "names must either be None"),
+        ("setattr(t('N C'), 'names', ('N', object()))", "for Dimname but got object"),
     ),
     "layers whose weights have names": (
         ("linear()(t('_ _'))", "_ O"),
@@ -195,7 +217,7 @@ def _is_as_expected(call: Sequence[str], semantics: Semantics) -> bool:
     expression, natively, *differing = call
     expected = natively if semantics is Semantics.NATIVE or not differing else differing[0]
     scope = {"t": t, "torch": torch, "F": torch.nn.functional, "nn": torch.nn, "np": np}
-    scope |= {"Both": Both, "Tensors": Tensors, "linear": linear}
+    scope |= {"Both": Both, "Tensors": Tensors, "linear": linear, "Path": Path, "Decimal": Decimal}
     try:
         answer = eval(expression, scope)
     except (RuntimeError, TypeError, ValueError, LookupError) as error:

@@ -249,11 +249,20 @@ def abstract(
     return _constant(value) if number is None else number
 
 
-def abstract_names(value: Any) -> Any:
-    """The abstract value of names, which are None or in a list or a tuple, and nothing else."""
-    if value is None or isinstance(value, (list, tuple, str)):
-        return abstract(value)
-    return value  # its type is in the message that refuses it
+def abstract_names(abstracted: Callable[[Any], Any], value: Any) -> Any:
+    """An argument that names dims, `abstracted` but for objects that cannot name any.
+
+    These stay as they are, since their types are in the message that refuses them. A size that is
+    not known yet is unknown.
+    """
+    if isinstance(value, (list, tuple)):
+        parts = [abstract_names(abstracted, part) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, Mapping):
+        return type(value)(abstract_names(abstracted, list(value.items())))  # type: ignore[call-arg]
+    described = abstracted(value)
+    is_foreign = described is UNKNOWN and not isinstance(value, torch.SymInt)
+    return value if is_foreign else described
 
 
 def listed(index: Any) -> Any:

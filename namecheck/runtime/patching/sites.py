@@ -1,4 +1,10 @@
-"""One patched callable of torch, with a plan for each kind of call (`plans`)."""
+"""One patched callable of torch, with a plan for each kind of call.
+
+A `Plan` holds the answer of `infer` for a kind of call: the arguments with names replaced by
+indices, and the names of the results. It applies to every call with the same names, dtypes and
+plain arguments, and only to the same sizes if the answer without sizes leaves a name open. The
+law of sound forgetting (tests/laws/) says that an answer without sizes holds for all sizes.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +26,11 @@ from namecheck.runtime.core import call_sites, reporting, tensor_names
 from namecheck.runtime.core.errors import Contradicted
 from namecheck.runtime.patching import (
     argument_translation,
+    call_plans,
     constructor_arguments,
     native_names,
     overriding_classes,
     plan_keys,
-    plans,
     targets,
 )
 from namecheck.runtime.patching.argument_translation import (
@@ -33,11 +39,11 @@ from namecheck.runtime.patching.argument_translation import (
     Changes,
     contains_text,
 )
-from namecheck.runtime.patching.plans import Plan
+from namecheck.runtime.patching.call_plans import Plan
 from namecheck.runtime.patching.targets import Target
 from namecheck.runtime.patching.wrapper_source import LONGEST
 
-__all__ = ["NAMING", "Site"]
+__all__ = ["NAMING", "Plan", "Site"]
 
 # A site with more kinds of calls has data among its arguments; its memos are then cleared.
 MOST_PLANS: Final = 4096
@@ -129,7 +135,7 @@ class Site:
         is_query = self.target.row.names in targets.QUERIES
         if any(map(plan_keys.is_list, key_path)):
             key_path = plan_keys.without_lists(key_path)
-            entry = _entry(memo, key_path)
+            entry = call_plans.entry(memo, key_path)
             if entry is not None and tensor_names.has_rank_of_names(args[0]):
                 *values, result_names = entry
                 passed = dict(zip(translated, values, strict=True))
@@ -146,17 +152,17 @@ class Site:
             return result
         if not all(map(tensor_names.may_be_key, args)):
             return result
-        if plan is not None and plans.may_rename(plan, args[0], result):
+        if plan is not None and call_plans.may_rename(plan, args[0], result):
             return result
         if (
             plan is not None
             and (is_query or isinstance(result, torch.Tensor))
             and not plan.changes.dropped
-            and plans.is_memoizable(plan, key_path, sized=is_query)
+            and call_plans.is_memoizable(plan, key_path, sized=is_query)
         ):
             values = dict(plan.changes.positional)
             names = getattr(result, tensor_names.ATTRIBUTE, None)
-            arguments = (_copied(values.get(index, args[index])) for index in translated)
+            arguments = (call_plans.copied(values.get(index, args[index])) for index in translated)
             entry = (*arguments, names) if translated else names
             with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
                 self._remember_call(memo, key_path, entry)
@@ -175,7 +181,7 @@ class Site:
         passed = tuple(map(plan_keys.typed, args[1:]))
         named = tuple((name, plan_keys.typed(value)) for name, value in kwargs.items())
         key = (before, *plan_keys.without_lists((passed, named)))
-        entry = _entry(self.general_memo, (key,))
+        entry = call_plans.entry(self.general_memo, (key,))
         if entry is not None and tensor_names.has_rank_of_names(args[0]):
             changed, result_names = entry
             positional, keywords = changed or (args[1:], kwargs)
@@ -184,11 +190,9 @@ class Site:
             return result
         plan = self._plan_or_raise(args, kwargs)
         result = self.perform(plan, args, kwargs)
-        if (
-            plan is None
-            or not plans.is_memoizable(plan, key)
-            or not isinstance(result, torch.Tensor)
-        ):
+        if plan is None or not isinstance(result, torch.Tensor):
+            return result
+        if not call_plans.is_memoizable(plan, key):
             return result
         if torch._C._get_tracing_state() is not None or overriding_classes.any_overriding(
             (result,)
@@ -201,8 +205,8 @@ class Site:
         changed = None
         if plan.changes:
             positional, keywords = plan.changes.apply(args, kwargs)
-            changed = tuple(map(_copied, positional[1:])), keywords
-        may_rename = plans.may_rename(plan, args[0], result)
+            changed = tuple(map(call_plans.copied, positional[1:])), keywords
+        may_rename = call_plans.may_rename(plan, args[0], result)
         if self.target.settle is not None:
             positional, keywords = changed or (args[1:], kwargs)
             settled = self.target.settle(args[0], *positional, **keywords)
@@ -303,7 +307,7 @@ class Site:
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         inference = self._infer(args, kwargs, sized=False)
-        sized = not plans.is_settled(inference) or self._resizes(kwargs) or self._reads_tensors
+        sized = not call_plans.is_settled(inference) or self._resizes(kwargs) or self._reads_tensors
         sized |= bool(self._numbers((*args, *kwargs.values())))
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
@@ -312,7 +316,7 @@ class Site:
         if inference.contradiction is not None or not inference.fits:
             return None
         changes = self._changes(inference, args, kwargs)
-        return Plan(changes, inference, sized, names=plans.settled_names(inference))
+        return Plan(changes, inference, sized, names=call_plans.settled_names(inference))
 
     def _is_left_to_other(self, args: tuple[Any, ...]) -> bool:
         """Whether a special method returns NotImplemented, for the other operand to handle."""
@@ -366,13 +370,13 @@ class Site:
         )
         if self.target.row.key in ("__getitem__", "__setitem__"):
             args = (*args[:1], *map(tensor_names.listed, args[1:2]), *args[2:])
-        elif self.target.operator == "names=":
-            return [*map(abstract, args[:1]), *map(tensor_names.abstract_names, args[1:])], {}
-        values = [abstract(arg) for arg in args]
+        abstract_names = partial(tensor_names.abstract_names, abstract)
+        read = abstract if self.target.move is None else abstract_names
+        values = [read(arg) for arg in args]
         if self.target.reflected:
             values.reverse()
         named = {
-            key: tensor_names.abstract_names(value) if key == "names" else abstract(value)
+            key: abstract_names(value) if key == "names" else read(value)
             for key, value in self._public(kwargs).items()
         }
         return values, named
@@ -422,7 +426,7 @@ class Site:
         assert contradiction is not None
         values = (*args, *kwargs.values())
         inferred = Inference(UNKNOWN, contradiction=contradiction)
-        if not self._is_reported(contradiction, values):
+        if not self._is_reported(contradiction, args, kwargs):
             return Plan(self._changes(inference, args, kwargs), inferred, unconfirmed=contradiction)
         self._name_written_arguments(inference, args, kwargs)
         reporting.report(contradiction, values)
@@ -430,9 +434,16 @@ class Site:
             raise reporting.error_for(contradiction, values)
         return Plan(self._changes(inference, args, kwargs), inferred)
 
-    def _is_reported(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
-        names_dims = self.target.move is not None or any(map(contains_text, values))
+    def _is_reported(
+        self, contradiction: Contradiction, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> bool:
+        names_dims = self.target.move is not None or self._uses_names(args, kwargs)
         return reporting.is_reported(contradiction, self.semantics, names_dims=names_dims)
+
+    def _uses_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call has a text, or ``names=``, which torch itself does not know."""
+        for_result = self.names_result and "names" in kwargs
+        return for_result or any(map(contains_text, (*args, *kwargs.values())))
 
     def perform(
         self,
@@ -471,7 +482,7 @@ class Site:
         if isinstance(error, Contradiction):
             raise reporting.error_for(contradiction or error, values) from error
         if contradiction is None or (
-            contradiction.code == "NC114" and not any(map(contains_text, values))
+            contradiction.code == "NC114" and not self._uses_names(args, kwargs)
         ):
             return
         try:
@@ -528,18 +539,3 @@ class Site:
                 tensor_names.set_inferred_names(
                     args[index], answer, assume_unnamed=self.assume_unnamed
                 )
-
-
-def _entry(level: Any, key_path: Sequence[Hashable]) -> Any:
-    """The entry of nested dicts; None if there is none, or a key has no hash."""
-    try:
-        for key in key_path:
-            level = level[key]
-    except Exception:  # what a file holds in place of names may raise anything when it is hashed
-        return None
-    return level
-
-
-def _copied(value: Any) -> Any:
-    """The value, or a copy of a list: the caller may change that."""
-    return list(value) if value.__class__ is list else value

@@ -1,14 +1,8 @@
-"""What a site does for one kind of call.
-
-A `Plan` holds the answer of `infer` for a kind of call: the arguments with names replaced by
-indices, and the names of the results. It applies to every call with the same names, dtypes and
-plain arguments, and only to the same sizes if the answer without sizes leaves a name open. The
-law of sound forgetting (tests/laws/) says that an answer without sizes holds for all sizes.
-"""
+"""How one kind of call is made, and whether a plan, or its answer, may be remembered."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +32,7 @@ class Plan:
 
 
 def settled_names(inference: Inference) -> Names | None:
-    """The names of a single result if all of them are known and any dim has one."""
+    """The names of a single result if all of them are known, and one is a label."""
     answer = inference.result
     if isinstance(answer, Tensor) and answer.dims.complete and not inference.after:
         names = tensor_names.lower(answer.dims.names)
@@ -64,6 +58,21 @@ def is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)
     return not ((plan.sized and not sized) or touches or _holds_tensor(key))
+
+
+def entry(level: Any, key_path: Sequence[Hashable]) -> Any:
+    """The entry of nested dicts; None if there is none, or a key has no hash."""
+    try:
+        for key in key_path:
+            level = level[key]
+    except Exception:  # what a file holds in place of names may raise anything when it is hashed
+        return None
+    return level
+
+
+def copied(value: Any) -> Any:
+    """The value, or a copy of a list: the caller may change that."""
+    return list(value) if value.__class__ is list else value
 
 
 def _holds_tensor(value: Any) -> bool:
