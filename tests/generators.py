@@ -308,5 +308,6 @@ _SCALARS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "layout": st.just(Constant("layout", "strided")),
     "memory_format": st.just(Constant("memory_format", "contiguous_format")),
     "none": st.none(),
+    "paired": st.sampled_from((([0], [0]), ([1], [0]), [[0, 1], [1, 0]])),
     "any": st.sampled_from((0, 1, 0.5, (1, 2), [[1, 2]])),
 }

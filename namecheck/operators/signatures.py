@@ -9,11 +9,12 @@ Letters at the start, ``[f] input:tensor, …``, restrict it to calls in these f
 (`Operator.forms`); parameters before ``/`` are passed by position alone; ``*size:ints`` takes one
 list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
 
-``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. A
-``bool`` is True or False, as aten demands; a ``flag`` is tested by a function written in Python,
-so that any object will do (``F.dropout(x, 0.5, True, 0)``), and an ``unset`` one is false. With
-``by_name`` a name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever
-one can pass an integer dimension index to an operator, one can also pass a dimension name").
+``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names.
+``paired`` are two lists of dims, one for the first tensor and one for the second. A ``bool`` is
+True or False, as aten demands; a ``flag`` is tested by a function written in Python, so that any
+object will do (``F.dropout(x, 0.5, True, 0)``), and an ``unset`` one is false. With ``by_name`` a
+name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever one can pass
+an integer dimension index to an operator, one can also pass a dimension name").
 """
 
 from __future__ import annotations
@@ -455,6 +456,7 @@ _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "layout": lambda value: isinstance(value, Constant) and value.kind == "layout",
     "memory_format": lambda value: isinstance(value, Constant) and value.kind == "memory_format",
     "none": lambda value: value is None,
+    "paired": lambda value: True,
     "any": lambda value: True,
 }
 KINDS: Final = frozenset(_LISTS) | frozenset(_SCALARS)

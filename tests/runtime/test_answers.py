@@ -35,6 +35,15 @@ CALLS: Final[Mapping[str, Sequence[tuple[str, ...]]]] = {
         ("torch.einsum(t('_ _'), [0, 1], t('_ _', 3, 4), [1, 2])", "_ _"),
     ),
     "products": (
+        ("torch.tensordot(t('A B'), t('C D', 3, 4), (['B'], ['C']))", "permute", "A D"),
+        ("torch.tensordot(t('A B'), t('C B', 5, 3), dims=[('B',), ('B',)])", "permute", "A C"),
+        ("torch.tensordot(t('A B'), t('B A', 3, 2), (['A', 'B'], ['A', 'B']))", "permute", ""),
+        ("torch.tensordot(t('A B'), t('A B'), (['B'], ['B']))", "permute", "Got names: ['A', 'A']"),
+        (
+            "torch.tensordot(t('A B'), t('C D', 3, 4), (['C'], ['C']))",
+            "permute",
+            "Name 'C' not found",
+        ),
         ("torch.spmm(t('N C'), t('X D', 3, 2))", "N D"),
         ("torch.dsmm(t('N C'), t('_ D', 3, 2))", "N D"),
         ("torch.spmm(t('N C'), t('X N', 3, 2))", "duplicate names ['N', 'N']"),

@@ -20,6 +20,8 @@ from namecheck.runtime.patching.sites import MOST_PLANS
 from namecheck.runtime.patching.targets import all_targets
 from namecheck.runtime.patching.wrappers import shape_of
 
+TORCH: Final[Any] = torch  # with names, which type checkers do not know
+
 # Evaluated before anything is patched: on the originals.
 EXACT: Final = [
     (target, shape)
@@ -48,6 +50,15 @@ def test_a_contradiction_is_met_each_time(times: int) -> None:
     assert tally.count == times
     with pytest.raises(namecheck.NameMismatch):
         left + right
+
+
+def test_a_contradicted_call_finds_its_dims_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = named("N", "C"), named("N", "C")
+    with runtime("record") as record:
+        assert TORCH.tensordot(left, right, dims=(["C"], ["C"])).names == (None, None)
+    assert [finding.code for finding in record.findings] == ["NC104"]
+    monkeypatch.setenv("NAMECHECK", "off")
+    assert TORCH.tensordot(left, right, dims=(["C"], ["C"])).names == (None, None)
 
 
 def test_a_call_may_be_remembered_by_arguments_of_another_number() -> None:

@@ -15,6 +15,8 @@ from namecheck.runtime.patching.targets import is_fresh
 
 # Kinds of parameters that name dims.
 NAMING: Final = frozenset({"dim", "dims", "name", "names"})
+# The kind of a parameter with dims of the first tensor, and of the second.
+PAIRED: Final = "paired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,33 @@ def translated(
     for index, (arg, parameter) in enumerate(zip(args, positional_parameters, strict=False)):
         if parameter is not None and is_fresh(parameter):
             dropped.append(index)
-        elif parameter is not None and parameter.kinds & NAMING and contains_text(arg):
-            positional.append((index, _indices(arg, receivers)))
+        elif parameter is not None and contains_text(arg) and _names_dims(parameter):
+            positional.append((index, _translated(arg, parameter, tensors, receivers)))
     for key, parameter in keyword_parameters.items():
         if is_fresh(parameter):
             dropped.append(key)
-        elif parameter.kinds & NAMING and contains_text(kwargs[key]):
-            keyword_arguments.append((key, _indices(kwargs[key], receivers)))
+        elif contains_text(kwargs[key]) and _names_dims(parameter):
+            translation = _translated(kwargs[key], parameter, tensors, receivers)
+            keyword_arguments.append((key, translation))
     return Changes(tuple(positional), tuple(keyword_arguments), tuple(dropped))
+
+
+def _names_dims(parameter: Parameter) -> bool:
+    return bool(parameter.kinds & NAMING) or PAIRED in parameter.kinds
+
+
+def _translated(
+    value: Any,
+    parameter: Parameter,
+    tensors: Sequence[torch.Tensor],
+    receivers: Sequence[torch.Tensor],
+) -> Any:
+    """An argument with indices for names, which are those of `receivers`, or of a tensor each."""
+    if PAIRED not in parameter.kinds:
+        return _indices(value, receivers)
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [_indices(part, (tensor,)) for part, tensor in zip(value, tensors, strict=False)]
 
 
 def contains_text(value: Any) -> bool:
