@@ -317,17 +317,42 @@ def _() -> Any:
     return [checkpoint(lambda y: y * 2, x, use_reentrant=way) for way in (False, True)]
 
 
-@row("distributions: samples, `log_prob`, means")
+@row("distributions: samples, `log_prob`, means, entropies")
 def _() -> Any:
     normal: Any = distributions.Normal(matrix(), matrix())
-    bernoulli: Any = distributions.Bernoulli(matrix())
-    return [normal.rsample(), normal.log_prob(normal.sample()), bernoulli.mean, bernoulli.sample()]
+    classes: Any = distributions.Categorical(logits=matrix())
+    flags: list[Any] = [
+        distributions.Bernoulli(probs=matrix()),
+        distributions.Bernoulli(logits=matrix()),
+    ]
+    return [
+        *(normal.rsample(), normal.log_prob(normal.sample()), normal.entropy()),
+        *(classes.sample(), classes.log_prob(classes.sample()), classes.entropy()),
+        *(flag.log_prob(flag.sample()) for flag in flags),
+        *(flag.entropy() for flag in flags),
+        *(flag.mean for flag in flags),
+    ]
 
 
-@row("distributions: samples of the gamma family (`Gamma`, `Beta`, `Dirichlet`)")
+@row("distributions: samples of `Categorical` with more than two dims, and of `Multinomial`")
 def _() -> Any:
-    gamma: Any = distributions.Dirichlet(matrix())
-    return gamma.sample()
+    classes: Any = distributions.Categorical(logits=words())
+    counts: Any = distributions.Multinomial(3, logits=matrix())
+    return [classes.sample(), counts.sample()]
+
+
+@row("distributions: the means of `Cauchy` and of `StudentT`")
+def _() -> Any:
+    cauchy: Any = distributions.Cauchy(matrix(), matrix())
+    student: Any = distributions.StudentT(matrix() + 3)
+    return [cauchy.mean, student.mean]
+
+
+@row("distributions: samples of `Beta` and `Dirichlet`")
+def _() -> Any:
+    beta: Any = distributions.Beta(matrix(), matrix())
+    dirichlet: Any = distributions.Dirichlet(matrix())
+    return [beta.sample(), dirichlet.sample()]
 
 
 # Saving and sending
