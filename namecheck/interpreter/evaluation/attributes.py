@@ -188,7 +188,8 @@ class Attributes:
         operator = self.interpreter.torch.method(name)
         if operator is not None:
             return TorchMethod(operator, tensor_value)
-        if name in python_operators.SPECIAL_METHODS:
+        in_place = name.endswith("_") and not name.startswith("_")
+        if in_place or name in python_operators.SPECIAL_METHODS:
             return BuiltinMethod(tensor_value, name)
         return Opaque(Attribute(tensor_value.address, name))
 
@@ -446,6 +447,8 @@ class Attributes:
             return BoundMethod(member, target) if isinstance(member, FunctionValue) else member
         if isinstance(target, External):
             return self._of_external(target, name, store)
+        if isinstance(target, TorchModule):
+            return self._of_callable(target, name, store)
         return Opaque(Attribute(_owner(target), name))
 
     def truth(self, value: Value, store: Store) -> bool | None:

@@ -378,24 +378,22 @@ class Calls:
     def _module(self, nn_module: TorchModule, call: Call) -> Value:
         if not self.interpreter.torch.has(nn_module.key, "cl"):
             return self.interpreter.fresh("result")
-        kwargs = {**dict(nn_module.kwargs), **call.kwargs}
+        settings, named_settings = self.interpreter.torch_nn.settings(nn_module, call.store)
+        kwargs = {**named_settings, **call.kwargs}
         row = self.interpreter.context.rows[nn_module.key]
         if row.is_placed:
-            where = self.interpreter.torch_devices.noted(
-                "device", nn_module.address, call.store, call.frame
-            )
-            dtype = self.interpreter.torch_devices.noted(
-                "dtype", nn_module.address, call.store, call.frame
+            where, dtype, laid = (
+                self.interpreter.torch_devices.noted(
+                    what, nn_module.address, call.store, call.frame
+                )
+                for what in ("device", "dtype", "format")
             )
             kwargs["device"] = where or NONE
             kwargs["dtype"] = dtype or self.interpreter.fresh("dtype")
             if row.is_laid:
-                laid = self.interpreter.torch_devices.noted(
-                    "format", nn_module.address, call.store, call.frame
-                )
                 kwargs["weight_format"] = laid or NONE
         arguments = Arguments(
-            [*nn_module.args, *call.args],
+            [*settings, *call.args],
             kwargs,
             call.arguments.open,
             begun=_begun(nn_module, call.kwargs),

@@ -157,7 +157,12 @@ class TorchNN(Protocol):
         """Call the layers of an ``nn.Sequential`` one after the other."""
 
     def on_write(self, module: Instance, name: str, value: Value, store: Store) -> None:
-        """An attribute of a module was set: it may be a submodule."""
+        """An attribute of a module was set: it may be a submodule, or a setting of its layer."""
+
+    def settings(
+        self, nn_module: TorchModule, store: Store
+    ) -> tuple[tuple[Value, ...], dict[str, Value]]:
+        """The constructor's arguments of a layer, as they would be for the layer of now."""
 
 
 class TorchDevices(Protocol):

@@ -34,6 +34,8 @@ from namecheck.interpreter.domain.values import (
     each_of,
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.workspace import weight_writes
+from namecheck.interpreter.workspace.weight_writes import WeightWrite
 
 _NOTHING: Final = frozenset[str]()
 # What a constructor puts into a module.
@@ -48,12 +50,14 @@ class _Writes:
 
     `bound` are bound again, `added` only computed from themselves, `emptied` only set to None,
     `filled` are containers that are changed. Annotated attributes keep their declared types.
+    `weights` are those of layers.
     """
 
     bound: frozenset[str] = _NOTHING
     added: frozenset[str] = _NOTHING
     filled: frozenset[str] = _NOTHING
     emptied: frozenset[str] = _NOTHING
+    weights: tuple[WeightWrite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,8 @@ class Later:
                 self._fill(value, name in filled, store)
                 held += _instances(value, store)
         self._defaults(instance, bound | emptied, store)
+        for each in writes:
+            weight_writes.forget(self.interpreter, instance, each.weights, store)
         return held
 
     def _defaults(self, instance: Instance, later: frozenset[str], store: Store) -> None:
@@ -177,6 +183,7 @@ class Later:
                 writes.added - declared,
                 writes.filled,
                 writes.emptied - declared,
+                weight_writes.written_by(methods),
             )
         return writes
 

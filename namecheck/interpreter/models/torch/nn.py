@@ -42,7 +42,7 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives, registry
 from namecheck.interpreter.models.registry import BaseModel, base, base_family
 from namecheck.interpreter.models.standard_library.builtins import containers
-from namecheck.interpreter.models.torch import submodules
+from namecheck.interpreter.models.torch import layer_settings, submodules
 from namecheck.operators import signatures
 
 # How many rounds the layers of a sequence of unknown length are followed.
@@ -116,8 +116,15 @@ class TorchNN:
         defaults = {p.name: p.default for p in signature if p.default is not REQUIRED}
         return {**defaults, **made.arguments}
 
+    def settings(
+        self, nn_module: TorchModule, store: Store
+    ) -> tuple[tuple[Value, ...], dict[str, Value]]:
+        """The constructor's arguments of a layer, as they would be for the layer of now."""
+        return layer_settings.current(self.interpreter, nn_module, store)
+
     def on_write(self, module: Instance, name: str, value: Value, store: Store) -> None:
-        """An attribute of a module was set: it may be a submodule."""
+        """An attribute of a module was set: it may be a submodule, or a setting of its layer."""
+        layer_settings.pass_on(self.interpreter, module, name, value, store)
         below = submodules.by_attribute(module, store)
         entries = joins.entries(below, store)
         if len(entries.items) > _FEW and store.get((module.address, name)) is None:

@@ -14,7 +14,7 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models.torch import conversion, origins
+from namecheck.interpreter.models.torch import conversion, layer_settings, origins
 from namecheck.interpreter.models.torch.operands import OperatorCall
 
 
@@ -31,6 +31,8 @@ def write(
         target = conversion.promote(target, store)
     if isinstance(target, TensorValue) and isinstance(content, Tensor):
         places_of_names = origins.trace(interpreter, content, before, node)
+        if joins.held(target, store).tensor.dims.sizes != content.dims.sizes:
+            layer_settings.note_resized(target, store)
         joins.write(target, store, Held(content, places_of_names))
     elif isinstance(target, TupleValue) and isinstance(content, (tuple, list)):
         for each, part in zip(target.items, content, strict=False):
@@ -43,6 +45,7 @@ def forget(target: Value | None, store: Store) -> None:
         target = conversion.promote(target, store)
     if isinstance(target, TensorValue):
         joins.write(target, store, Held(Tensor()))
+        layer_settings.note_resized(target, store)
     elif isinstance(target, TupleValue):
         for item in target.items:
             forget(item, store)
@@ -62,6 +65,7 @@ def replace_data(tensor_value: TensorValue, value: Value, store: Store) -> None:
     tensor = Tensor(source.tensor.dims, likely=source.tensor.likely)
     origins_of_both = {**content.origins, **data.origins}
     joins.write(tensor_value, store, replace(content, tensor=tensor, origins=origins_of_both))
+    layer_settings.note_resized(tensor_value, store)
 
 
 def forget_names(operator_call: OperatorCall) -> None:

@@ -32,6 +32,15 @@ ITEM_METHODS: Final = frozenset(
 
 
 @methods_of(TensorValue)
+def of_tensor(interpreter: Interpreter, receiver: Value, name: str, call: Call) -> Value:
+    """An operator as a method, or a method in place that no table has: ``x.set_(other)``."""
+    if name in python_operators.SPECIAL_METHODS:
+        return operator(interpreter, receiver, name, call)
+    interpreter.havoc_arguments(call, name)
+    interpreter.torch.forget(name, [receiver], call.kwargs, call.store)
+    return receiver
+
+
 def operator(interpreter: Interpreter, receiver: Value, name: str, call: Call) -> Value:
     """``x.__radd__(y)`` is ``y + x``."""
     symbol, reflected = python_operators.SPECIAL_METHODS[name]
