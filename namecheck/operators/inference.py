@@ -81,7 +81,9 @@ def infer(
     row, inplace = _find(key, rows)
     out = None if out_is_input is Answer.NO else kwargs.get("out")
     is_elementwise = registry.traits_of(row.names).aligns == "broadcast"
-    resizes_input = out is not None and not is_elementwise
+    resizes_input = out is not None and not (
+        is_elementwise or _writes_to_its_only_input(row, args, kwargs, out_is_input)
+    )
     try:
         inference = _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
         if resizes_input and not _keeps_shape(out, inference):
@@ -131,6 +133,16 @@ def _of_unknown(
         passed_as, mutated = receiver
         mutations[passed_as] = _forgotten(mutated)
     return Inference(UNKNOWN, mutations, fits=False)
+
+
+def _writes_to_its_only_input(
+    row: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], out_is_input: Answer
+) -> bool:
+    """Whether ``out=`` is the one tensor whose shape the result has: nothing is resized."""
+    inputs = [value for value in args if isinstance(value, Tensor)]
+    inputs += [value for key, value in kwargs.items() if key != "out" and isinstance(value, Tensor)]
+    keeps = row.names == "keeps_input_names"
+    return keeps and out_is_input is Answer.YES and len(inputs) == 1
 
 
 def _of_resized_input(out: Any) -> Inference:
