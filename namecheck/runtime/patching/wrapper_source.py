@@ -1,8 +1,8 @@
 """The source text of an exact wrapper: explicit parameters, a path for each number of arguments.
 
 Forwarding ``*args, **kwargs`` costs 20 % of a small operator, and each keyword-only parameter a
-few percent. So every parameter is positional. The extra parameter ``_beyond`` comes before those
-that torch takes by keyword only; it is set only if a call has too many positional arguments.
+few percent. So every parameter is positional. The parameters ``_beyond`` come before those that
+torch takes by keyword only; they are set if a call has more positional arguments than usual.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class Shape:
     keyword-only parameters. `bound` is True for a method, `strict` for a special method, which
     takes exactly its positional parameters, `reflected` if its receiver is the right operand.
     `names_result` is False for a query, whose result is no tensor. `by_layout` is True where the
-    answer depends on the layout of a tensor, which has no names if it is not strided.
+    answer depends on the layout of a tensor, which has no names if it is not strided. An old
+    overload takes some keywords as positional arguments, `beyond` is their number; at least one, so
+    that torch itself refuses an argument too many.
     """
 
     positional: tuple[tuple[str, str], ...]
@@ -35,6 +37,7 @@ class Shape:
     reflected: bool = False
     names_result: bool = True
     by_layout: bool = False
+    beyond: int = 1
 
     @property
     def names(self) -> list[str]:
@@ -45,7 +48,9 @@ class Shape:
     @property
     def rare(self) -> tuple[str, ...]:
         """The parameters after the positional ones."""
-        return () if self.strict else ("_beyond", *self.keywords)
+        if self.strict:
+            return ()
+        return (*(f"_beyond{index}" for index in range(self.beyond)), *self.keywords)
 
     @property
     def optional(self) -> int:
@@ -56,7 +61,8 @@ class Shape:
         """The positional and keyword arguments of a call, from the values of all parameters."""
         argument_list: list[Any] = []
         kwargs: dict[str, Any] = {}
-        beyond = len(self.positional)
+        start = len(self.positional)
+        end = start if self.strict else start + self.beyond
         for (name, _), value in zip(self.positional, values, strict=False):
             if value is MISSING:
                 continue
@@ -64,9 +70,8 @@ class Shape:
                 kwargs[name] = value
             else:
                 argument_list.append(value)
-        if not self.strict and values[beyond] is not MISSING:
-            argument_list.append(values[beyond])  # one argument too many: torch raises the error
-        for name, value in zip(self.keywords, values[beyond + 1 :], strict=False):
+        argument_list += [value for value in values[start:end] if value is not MISSING]
+        for name, value in zip(self.keywords, values[end:], strict=False):
             if value is not MISSING:
                 kwargs[name] = value
         return argument_list, kwargs

@@ -289,12 +289,15 @@ def shape_of(patched: Target) -> Shape | None:
     positional_names: list[str] = []
     kinds: list[set[str]] = []
     keyword_names: list[str] = []
+    beyond = 1
     for signature in _overloads(patched):
         index = 0
-        # What another overload takes by keyword alone comes last (alpha of the old `add`): an
-        # argument is passed on at its own place, whatever its parameter is called.
-        late = [each for each in signature if each.name in keyword_names]
-        for parameter in (*(each for each in signature if each not in late), *late):
+        # An old overload has factors (alpha of the old `add`) among its arguments, which are one or
+        # two more than the usual ones. An argument is passed on at its own place, whatever its
+        # parameter is called.
+        factors = [each for each in signature if each.name in keyword_names and _is_factor(each)]
+        beyond = max(beyond, len(factors))
+        for parameter in (each for each in signature if each not in factors):
             if parameter.variadic or parameter.mapping or parameter.positional_only:
                 return None
             if parameter.keyword_only:
@@ -312,8 +315,8 @@ def shape_of(patched: Target) -> Shape | None:
     # A parameter that is keyword-only in some overload is passed by keyword, and so are later ones.
     shared = [positional_names.index(name) for name in keyword_names if name in positional_names]
     cut = min(shared, default=len(positional_names))
-    if len(positional_names) - cut > 1:
-        return None  # `_beyond` takes one argument only
+    if len(positional_names) - cut > beyond:
+        return None
     del positional_names[cut:], kinds[cut:]
     keyword_names += [
         _ALIASES[name] for name in (*positional_names, *keyword_names) if name in _ALIASES
@@ -329,7 +332,11 @@ def shape_of(patched: Target) -> Shape | None:
     pairs = tuple((name, _kind(kind)) for name, kind in zip(positional_names, kinds, strict=True))
     tensor = patched.row.names not in targets.QUERIES
     bound = patched.form in "mia"
-    return Shape(pairs, unique, bound=bound, strict=False, names_result=tensor)
+    return Shape(pairs, unique, bound=bound, strict=False, names_result=tensor, beyond=beyond)
+
+
+def _is_factor(parameter: Parameter) -> bool:
+    return parameter.kinds <= {"number"} and not parameter.keyword_only
 
 
 def _kind(kinds: set[str]) -> str:
