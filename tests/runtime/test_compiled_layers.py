@@ -164,3 +164,12 @@ def test_a_layer_shows_an_overriding_class_its_operators(either: None) -> None:
 def test_a_dtype_is_refused_by_the_operator(either: None) -> None:
     with pytest.raises(TypeError, match="only implemented on integer and Boolean"):
         ~torch.ones(2)
+
+
+def test_a_layer_takes_what_is_no_tensor(either: None) -> None:
+    x = torch.rand(3, 2, 4)
+    packed: Any = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 2]))
+    assert type(nn.LSTM(4, 5)(packed)[0]) is type(packed)
+    identity: Any = nn.Identity()
+    for value in ((x, x), None, {"x": x}):
+        assert identity(value) is value

@@ -311,15 +311,21 @@ class Site:
         sized |= bool(self._numbers((*args, *kwargs.values())))
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
-        if inference.contradiction is not None and not self._is_left_to_other(args):
+        if inference.contradiction is not None and not self._is_left_to_other(inference, args):
             return self._contradicted(inference, args, kwargs)
         if inference.contradiction is not None or not inference.fits:
             return None
         changes = self._changes(inference, args, kwargs)
         return Plan(changes, inference, sized, names=call_plans.settled_names(inference))
 
-    def _is_left_to_other(self, args: tuple[Any, ...]) -> bool:
-        """Whether a special method returns NotImplemented, for the other operand to handle."""
+    def _is_left_to_other(self, inference: Inference, args: tuple[Any, ...]) -> bool:
+        """Whether other code decides what types an argument may have.
+
+        A special method returns NotImplemented, for the other operand to handle. A layer of torch
+        may take what is no tensor, such as a packed sequence.
+        """
+        if self.target.form == "c":
+            return inference.contradiction is not None and inference.contradiction.code == "NC114"
         known = (torch.Tensor, int, float, complex) if self.target.takes_numbers else torch.Tensor
         return self.target.special and not all(isinstance(arg, known) for arg in args)
 
