@@ -155,6 +155,14 @@ class ModuleAttribute:
 
 
 @dataclass(frozen=True, slots=True)
+class ModuleHook:
+    """Whether a hook of this kind changes the calls of a module; of every module for None."""
+
+    kind: str
+    address: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleAttributeRun:
     """The run that wrote a `ModuleAttribute`."""
 
@@ -193,3 +201,5 @@ DEFAULT_DEVICE: Final = TorchState("default device")
 DEFAULT_DTYPE: Final = TorchState("default dtype")
 # Changes where a module is switched to training or evaluation: its `training` may differ then.
 TRAINING_MODE: Final = TorchState("training mode")
+# Set where calls of modules may differ from torch's own: after a hook, or a patch of torch.
+MODULE_CALLS: Final = TorchState("calls of modules")

@@ -15,12 +15,13 @@ from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import class_lookup, device_values, joins
-from namecheck.interpreter.domain.cells import AttributeNames
+from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain.provenance import Attribute, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
+    NONE,
     TRUE,
     BoundMethod,
     BuiltinMethod,
@@ -423,6 +424,8 @@ class Attributes:
             self._give_away(value, store)
         owner = _owner(target)
         if isinstance(target, External):
+            if target.path.startswith("torch.nn."):
+                store.write(MODULE_CALLS, NONE, TRUE)
             module = self.interpreter.imports.environment(target.path, store)
             owner = owner if module is None else module.number
         if owner in store.ledger.several and value != store.get((owner, name)):

@@ -10,7 +10,6 @@ from typing import Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
-from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import (
     class_lookup,
     device_values,
@@ -19,6 +18,7 @@ from namecheck.interpreter.domain import (
     merges,
     meter,
 )
+from namecheck.interpreter.domain.cells import MODULE_CALLS
 from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -52,7 +52,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.context import Moment
-from namecheck.interpreter.evaluation.events import Entered
+from namecheck.interpreter.evaluation.events import Entered, handed_to
 from namecheck.interpreter.evaluation.following import Following
 from namecheck.interpreter.evaluation.frames import (
     Arguments,
@@ -92,26 +92,6 @@ def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value])
         return None
     keywords = frozenset(name for name, _ in partial.kwargs)
     return Begun(partial.made, len(partial.args), keywords - named_arguments.keys())
-
-
-def _handed_to(function: FunctionValue, call: Call) -> FunctionValue:
-    """The method `forward` that a `__call__` hands all of its arguments to; any other function."""
-    spec, receiver = function.node.args, call.argument(0)
-    hands_on = function.name == "__call__" and spec.vararg is not None and len(spec.args) == 1
-    if not hands_on or not isinstance(receiver, Instance) or not _only_stars(function):
-        return function
-    forward = class_lookup.method(receiver, "forward", call.store)
-    return forward if isinstance(forward, FunctionValue) else function
-
-
-def _only_stars(function: FunctionValue) -> bool:
-    """Whether a function uses its ``*args`` as they are, in stars alone."""
-    vararg = function.node.args.vararg
-    every = nodes(function.node)
-    starred = {each.value for each in every if isinstance(each, ast.Starred)}
-    word = vararg.arg if vararg is not None else ""
-    uses = (each for each in every if isinstance(each, ast.Name) and each.id == word)
-    return all(use in starred for use in uses)
 
 
 class Calls:
@@ -224,10 +204,8 @@ class Calls:
             return self.interpreter.libraries.call(callee.path, call)
         if isinstance(callee, ClassValue):
             return self.interpreter.classes.instantiate(callee, call)
-        if isinstance(callee, Instance):
-            return self._instance(callee, call)
-        if isinstance(callee, TorchModule):
-            return self._module(callee, call)
+        if isinstance(callee, (Instance, TorchModule)):
+            return self._of_object(callee, call)
         if isinstance(callee, ListValue) and callee.kind == "sequence":
             return self.interpreter.torch_nn.run(callee, call)
         if isinstance(callee, TupleValue) and callee.cls is not None:
@@ -300,6 +278,20 @@ class Calls:
             _begun(partial, call.kwargs),
         )
         return self.call(partial.function, Call(arguments, call.node, call.store, call.frame))
+
+    def _of_object(self, called_module: Instance | TorchModule, call: Call) -> Value:
+        """Call an instance or a layer, as hooks and patches change it."""
+
+        def proceed(call: Call) -> Value:
+            if isinstance(called_module, TorchModule):
+                return self._module(called_module, call)
+            return self._instance(called_module, call)
+
+        if call.store.get(MODULE_CALLS) is None:
+            return proceed(call)
+        from namecheck.interpreter.evaluation import module_calls  # few programs change them
+
+        return module_calls.follow(self.interpreter, called_module, call, proceed)
 
     def _instance(self, instance: Instance, call: Call) -> Value:
         method = class_lookup.method(instance, "__call__", call.store)
@@ -427,7 +419,7 @@ class Calls:
         around = outside_comprehensions(call.frame).environment.scope
         is_silent = interpreter.findings.silent > 0
         source = interpreter.source
-        function = _handed_to(function, call)
+        function = handed_to(function, call)
         interpreter.listeners.entered(Entered(function, call.args, node, around, source, is_silent))
 
     def _followed(self, function: FunctionValue, call: Call) -> Value:

@@ -17,11 +17,13 @@ from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins
+from namecheck.core.trees import nodes
+from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import Tags, tag_of
-from namecheck.interpreter.domain.values import FunctionValue, TensorValue, Value
+from namecheck.interpreter.domain.values import FunctionValue, Instance, TensorValue, Value
 from namecheck.interpreter.evaluation.findings import place_of
+from namecheck.interpreter.evaluation.frames import Call
 
 
 class TensorOperand(NamedTuple):
@@ -174,3 +176,23 @@ def tensor_operands(
         elif lowered is UNKNOWN:
             position += 1
     return tuple(collected)
+
+
+def handed_to(function: FunctionValue, call: Call) -> FunctionValue:
+    """The method `forward` that a `__call__` hands all of its arguments to; any other function."""
+    spec, receiver = function.node.args, call.argument(0)
+    hands_on = function.name == "__call__" and spec.vararg is not None and len(spec.args) == 1
+    if not hands_on or not isinstance(receiver, Instance) or not _only_stars(function):
+        return function
+    forward = class_lookup.method(receiver, "forward", call.store)
+    return forward if isinstance(forward, FunctionValue) else function
+
+
+def _only_stars(function: FunctionValue) -> bool:
+    """Whether a function uses its ``*args`` as they are, in stars alone."""
+    vararg = function.node.args.vararg
+    every = nodes(function.node)
+    starred = {each.value for each in every if isinstance(each, ast.Starred)}
+    word = vararg.arg if vararg is not None else ""
+    uses = (each for each in every if isinstance(each, ast.Name) and each.id == word)
+    return all(use in starred for use in uses)

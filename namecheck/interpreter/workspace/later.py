@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.evidence import Evidence
@@ -34,8 +34,9 @@ from namecheck.interpreter.domain.values import (
     each_of,
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.workspace import weight_writes
-from namecheck.interpreter.workspace.weight_writes import WeightWrite
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.workspace.weight_writes import WeightWrite
 
 _NOTHING: Final = frozenset[str]()
 # What a constructor puts into a module.
@@ -144,7 +145,10 @@ class Later:
                 held += _instances(value, store)
         self._defaults(instance, bound | emptied, store)
         for each in writes:
-            weight_writes.forget(self.interpreter, instance, each.weights, store)
+            if each.weights:
+                from namecheck.interpreter.workspace import weight_writes  # few are replaced
+
+                weight_writes.forget(self.interpreter, instance, each.weights, store)
         return held
 
     def _defaults(self, instance: Instance, later: frozenset[str], store: Store) -> None:
@@ -165,7 +169,7 @@ class Later:
             return _Writes()
         writes = self._by_methods.get(class_node)
         if writes is None:
-            methods = [
+            methods: list[ast.AST] = [
                 node
                 for node in class_node.body
                 if isinstance(node, FUNCTIONS) and getattr(node, "name", "") not in _MAKERS
@@ -183,7 +187,7 @@ class Later:
                 writes.added - declared,
                 writes.filled,
                 writes.emptied - declared,
-                weight_writes.written_by(methods),
+                _weights(methods, writes.bound),
             )
         return writes
 
@@ -212,6 +216,15 @@ class Later:
             is_changed or joins.entries(value, store) == Entries()
         ):
             self.interpreter.havoc_containers([value], store)
+
+
+def _weights(methods: list[ast.AST], attribute_names: frozenset[str]) -> tuple[WeightWrite, ...]:
+    """The weights of layers that methods replace, which bind attributes of these names."""
+    if not any("weight" in name or name == "data" for name in attribute_names):
+        return ()
+    from namecheck.interpreter.workspace import weight_writes  # few methods do
+
+    return weight_writes.written_by(methods)
 
 
 def _may_tell_dims(annotation: ast.expr) -> bool:

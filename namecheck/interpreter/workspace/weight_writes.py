@@ -36,40 +36,44 @@ def written_by(methods: Iterable[ast.AST]) -> tuple[WeightWrite, ...]:
     writes = (
         write
         for assignment in assignments
-        for target in assignment.targets
-        for write in _of_target(target, assignment.value)
+        for target_node in assignment.targets
+        for write in _of_target(target_node, assignment.value)
     )
     return tuple(dict.fromkeys(writes))
 
 
-def _of_target(target: ast.expr, value: ast.expr) -> Iterator[WeightWrite]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for each in target.elts:
+def _of_target(target_node: ast.expr, value_node: ast.expr) -> Iterator[WeightWrite]:
+    if isinstance(target_node, (ast.Tuple, ast.List)):
+        for each in target_node.elts:
             yield from _of_target(each, each)
         return
-    if isinstance(target, ast.Attribute) and target.attr == "data":
-        target = target.value
-    if not isinstance(target, ast.Attribute) or "weight" not in target.attr:
+    if isinstance(target_node, ast.Attribute) and target_node.attr == "data":
+        target_node = target_node.value
+    if not isinstance(target_node, ast.Attribute) or "weight" not in target_node.attr:
         return
-    owner = target.value.value if isinstance(target.value, ast.Subscript) else target.value
+    owner = (
+        target_node.value.value
+        if isinstance(target_node.value, ast.Subscript)
+        else target_node.value
+    )
     if isinstance(owner, ast.Attribute):
-        yield WeightWrite(owner.attr, target.attr, _tied(value, target.attr))
+        yield WeightWrite(owner.attr, target_node.attr, _tied(value_node, target_node.attr))
     elif getattr(owner, "id", "") != "self":
-        yield WeightWrite(None, target.attr, None)
+        yield WeightWrite(None, target_node.attr, None)
 
 
-def _tied(value: ast.expr, name: str) -> str | None:
+def _tied(value_node: ast.expr, name: str) -> str | None:
     """The layer whose weight an expression is: `emb` in ``self.emb.weight``."""
-    if isinstance(value, ast.Attribute) and value.attr == name:
-        return value.value.attr if isinstance(value.value, ast.Attribute) else None
+    if isinstance(value_node, ast.Attribute) and value_node.attr == name:
+        return value_node.value.attr if isinstance(value_node.value, ast.Attribute) else None
     return None
 
 
 def forget(
-    interpreter: Interpreter, instance: Instance, writes: Iterable[WeightWrite], store: Store
+    interpreter: Interpreter, instance: Instance, weight_writes: Iterable[WeightWrite], store: Store
 ) -> None:
     """Forget the sizes of the layers of an instance whose weights may have been replaced."""
-    for write in writes:
+    for write in weight_writes:
         tied = next(_layers(instance, write.tied, store), None) if write.tied else None
         for layer in _layers(instance, write.owner, store):
             before = interpreter.torch_nn.attribute(layer, write.name, store)
@@ -89,10 +93,10 @@ def _layers(instance: Instance, owner: str | None, store: Store) -> Iterator[Tor
 
 
 def _are_alike(
-    interpreter: Interpreter, layer: TorchModule, other: TorchModule, name: str, store: Store
+    interpreter: Interpreter, layer: TorchModule, tied: TorchModule, name: str, store: Store
 ) -> bool:
     """Whether the weights of two layers have equal sizes."""
-    weights = [interpreter.torch_nn.attribute(each, name, store) for each in (layer, other)]
+    weights = [interpreter.torch_nn.attribute(each, name, store) for each in (layer, tied)]
     lowered = [interpreter.torch.lower(each, store) for each in weights if each is not None]
     sizes = [each.dims.sizes for each in lowered if isinstance(each, Tensor)]
     return len(sizes) == len(weights) and sizes[0] == sizes[1]

@@ -14,6 +14,7 @@ from namecheck.interpreter.domain.values import (
     NONE,
     TRANSPARENT,
     Alternative,
+    Const,
     External,
     Instance,
     ListValue,
@@ -198,3 +199,17 @@ def _gradient(interpreter: Interpreter, value: Value, unused: Value, call: Call)
         return gradient
     choices = [Alternative(NONE), Alternative(gradient)]
     return joins.union(choices, interpreter.context.ledger)
+
+
+_PARAMETRIZE: Final = "torch.nn.utils.parametrize.register_parametrization"
+
+
+@model(_PARAMETRIZE)
+def register_parametrization(interpreter: Interpreter, call: Call) -> Value:
+    """``register_parametrization(module, "weight", p)``: an unsafe one may change its sizes."""
+    module, name = call.argument(0, "module"), call.argument(1, "tensor_name")
+    unsafe = call.argument(3, "unsafe", FALSE)
+    result = interpreter.call_unknown(External(_PARAMETRIZE), "register_parametrization", call)
+    if unsafe != FALSE and isinstance(name, Const):
+        interpreter.set_attribute(module, name, interpreter.fresh("parametrized"), call.store)
+    return result

@@ -13,6 +13,7 @@ from namecheck.interpreter.domain.values import (
     BuiltinMethod,
     Const,
     Held,
+    Instance,
     ListValue,
     Repeated,
     TensorValue,
@@ -23,7 +24,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
-from namecheck.interpreter.models.registry import method
+from namecheck.interpreter.models.registry import method, model
 from namecheck.interpreter.models.torch import submodules
 
 _MOVING: Final = (
@@ -46,8 +47,7 @@ def nothing(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
 
 @method(
     TorchModule,
-    *("register_forward_hook", "register_forward_pre_hook", "register_backward_hook"),
-    *("register_full_backward_hook", "register_full_backward_pre_hook"),
+    *("register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"),
     *("register_load_state_dict_post_hook", "register_state_dict_pre_hook"),
     *("state_dict", "get_submodule", "get_parameter", "get_buffer"),
 )
@@ -55,6 +55,41 @@ def unknown(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.state_dict()``: an unknown value."""
     interpreter.havoc_arguments(call)
     return interpreter.fresh("module")
+
+
+@method(TorchModule, "register_forward_hook")
+def register_forward_hook(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.register_forward_hook(f)``: what f returns replaces the result."""
+    return _add_hook(interpreter, "after", receiver, call)
+
+
+@method(TorchModule, "register_forward_pre_hook")
+def register_forward_pre_hook(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.register_forward_pre_hook(f)``: what f returns replaces the arguments."""
+    return _add_hook(interpreter, "before", receiver, call)
+
+
+@model("torch.nn.modules.module.register_module_forward_hook")
+def register_hook_of_all(interpreter: Interpreter, call: Call) -> Value:
+    """A forward hook of every module."""
+    return _add_hook(interpreter, "after", None, call)
+
+
+@model("torch.nn.modules.module.register_module_forward_pre_hook")
+def register_pre_hook_of_all(interpreter: Interpreter, call: Call) -> Value:
+    """A hook before the call of every module."""
+    return _add_hook(interpreter, "before", None, call)
+
+
+def _add_hook(interpreter: Interpreter, kind: str, receiver: Value | None, call: Call) -> Value:
+    from namecheck.interpreter.evaluation import module_calls  # few programs have hooks
+
+    hook = call.argument(0, "hook", interpreter.fresh("hook"))
+    if receiver is None or isinstance(receiver, (Instance, TorchModule)):
+        address = None if receiver is None else receiver.address
+        module_calls.add_hook(kind, address, hook, call.store)
+    interpreter.havoc_arguments(call)
+    return interpreter.fresh("handle")
 
 
 @method(TorchModule, "load_state_dict")

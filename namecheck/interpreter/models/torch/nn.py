@@ -15,7 +15,7 @@ from namecheck.effects import conditions
 from namecheck.effects.words import read_sizes
 from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.addresses import LayerTensor
-from namecheck.interpreter.domain.cells import TRAINING_MODE
+from namecheck.interpreter.domain.cells import TRAINING_MODE, AttributeNames
 from namecheck.interpreter.domain.provenance import Training
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -42,7 +42,7 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives, registry
 from namecheck.interpreter.models.registry import BaseModel, base, base_family
 from namecheck.interpreter.models.standard_library.builtins import containers
-from namecheck.interpreter.models.torch import layer_settings, submodules
+from namecheck.interpreter.models.torch import submodules
 from namecheck.operators import signatures
 
 # How many rounds the layers of a sequence of unknown length are followed.
@@ -120,11 +120,19 @@ class TorchNN:
         self, nn_module: TorchModule, store: Store
     ) -> tuple[tuple[Value, ...], dict[str, Value]]:
         """The constructor's arguments of a layer, as they would be for the layer of now."""
+        if not store.get(AttributeNames(nn_module.address), ()):
+            return nn_module.args, dict(nn_module.kwargs)
+        from namecheck.interpreter.models import layer_settings  # few are changed
+
         return layer_settings.current(self.interpreter, nn_module, store)
 
     def on_write(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule, or a setting of its layer."""
-        layer_settings.pass_on(self.interpreter, module, name, value, store)
+        layer = joins.inherited(module, store)
+        if isinstance(layer, TorchModule):
+            from namecheck.interpreter.models import layer_settings  # few classes derive
+
+            layer_settings.pass_on(self.interpreter, module, layer, name, value, store)
         below = submodules.by_attribute(module, store)
         entries = joins.entries(below, store)
         if len(entries.items) > _FEW and store.get((module.address, name)) is None:

@@ -11,10 +11,11 @@ from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.addresses import LayerTensor
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models.torch import conversion, layer_settings, origins
+from namecheck.interpreter.models.torch import conversion, origins
 from namecheck.interpreter.models.torch.operands import OperatorCall
 
 
@@ -32,7 +33,7 @@ def write(
     if isinstance(target, TensorValue) and isinstance(content, Tensor):
         places_of_names = origins.trace(interpreter, content, before, node)
         if joins.held(target, store).tensor.dims.sizes != content.dims.sizes:
-            layer_settings.note_resized(target, store)
+            _note_resized(target, store)
         joins.write(target, store, Held(content, places_of_names))
     elif isinstance(target, TupleValue) and isinstance(content, (tuple, list)):
         for each, part in zip(target.items, content, strict=False):
@@ -45,10 +46,17 @@ def forget(target: Value | None, store: Store) -> None:
         target = conversion.promote(target, store)
     if isinstance(target, TensorValue):
         joins.write(target, store, Held(Tensor()))
-        layer_settings.note_resized(target, store)
+        _note_resized(target, store)
     elif isinstance(target, TupleValue):
         for item in target.items:
             forget(item, store)
+
+
+def _note_resized(tensor_value: TensorValue, store: Store) -> None:
+    """A tensor got other sizes: if it is the weight of a layer, that layer gets them too."""
+    address = tensor_value.address
+    if isinstance(address, LayerTensor):
+        store.write((address.layer, address.name), tensor_value, tensor_value)
 
 
 def replace_data(tensor_value: TensorValue, value: Value, store: Store) -> None:
@@ -65,7 +73,7 @@ def replace_data(tensor_value: TensorValue, value: Value, store: Store) -> None:
     tensor = Tensor(source.tensor.dims, likely=source.tensor.likely)
     origins_of_both = {**content.origins, **data.origins}
     joins.write(tensor_value, store, replace(content, tensor=tensor, origins=origins_of_both))
-    layer_settings.note_resized(tensor_value, store)
+    _note_resized(tensor_value, store)
 
 
 def forget_names(operator_call: OperatorCall) -> None:

@@ -12,12 +12,10 @@ from typing import Final
 from namecheck.core.names import Unknown
 from namecheck.core.parameters import REQUIRED
 from namecheck.core.tensors import Tensor
-from namecheck.effects.words import Parameter, read_sizes
-from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.addresses import LayerTensor
+from namecheck.effects.words import Parameter, Signature, read_sizes
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Instance, TensorValue, TorchModule, Value, sized
+from namecheck.interpreter.domain.values import Instance, TorchModule, Value, sized
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # A bias has the sizes of the weight, or the layer fails.
@@ -35,32 +33,29 @@ def current(
     if not written:
         return layer.args, keywords
     signature = interpreter.context.rows[layer.key].constructor
-    changed = _changed(interpreter, layer, signature, written, store)
+    settings = _changed(interpreter, layer, signature, written, store)
     positional = [parameter.name for parameter in signature if not parameter.keyword_only]
     names = positional[: len(layer.args)]
     if len(names) < len(layer.args):
         return layer.args, keywords
-    args = [changed.pop(name, value) for name, value in zip(names, layer.args, strict=True)]
-    return tuple(args), keywords | changed
-
-
-def note_resized(target: TensorValue, store: Store) -> None:
-    """A tensor got other sizes: if it is the weight of a layer, that layer gets them too."""
-    address = target.address
-    if isinstance(address, LayerTensor):
-        store.write((address.layer, address.name), target, target)
+    args = [settings.pop(name, value) for name, value in zip(names, layer.args, strict=True)]
+    return tuple(args), keywords | settings
 
 
 def pass_on(
-    interpreter: Interpreter, module: Instance, name: str, value: Value, store: Store
+    interpreter: Interpreter,
+    module: Instance,
+    layer: TorchModule,
+    name: str,
+    value: Value,
+    store: Store,
 ) -> None:
-    """An attribute of a module was set, whose class may derive from a layer."""
-    layer = joins.inherited(module, store)
-    if isinstance(layer, TorchModule) and _is_setting(interpreter, layer, name):
+    """An attribute of a module was set, whose class derives from a layer."""
+    if _is_setting(interpreter, layer, name):
         is_one = module.address not in store.ledger.several
-        changed = value if is_one else interpreter.fresh("written")
+        written = value if is_one else interpreter.fresh("written")
         before = interpreter.torch_nn.attribute(layer, name, store)
-        store.write((layer.address, name), before, changed)
+        store.write((layer.address, name), before, written)
 
 
 def _is_setting(interpreter: Interpreter, layer: TorchModule, name: str) -> bool:
@@ -79,7 +74,7 @@ def _written(layer: TorchModule, store: Store) -> Iterator[tuple[str, Value]]:
 def _changed(
     interpreter: Interpreter,
     layer: TorchModule,
-    signature: tuple[Parameter, ...],
+    signature: Signature,
     written: Mapping[str, Value],
     store: Store,
 ) -> dict[str, Value]:
@@ -95,14 +90,14 @@ def _changed(
     unknown = parameters & written.keys()
     if weights:
         unknown |= {parameter.name for parameter in signature if _is_size(parameter)}
-    changed: dict[str, Value] = {
+    by_parameter: dict[str, Value] = {
         parameter.name: interpreter.fresh("setting")
         for parameter in signature
         if parameter.name in unknown
     }
     for name in weights:
-        changed |= _sizes(interpreter, holds.get(name), written[name], store)
-    return changed
+        by_parameter |= _sizes(interpreter, holds.get(name), written[name], store)
+    return by_parameter
 
 
 def _is_size(parameter: Parameter) -> bool:
