@@ -29,9 +29,18 @@ def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:
     return None
 
 
+def of_now(instance: Instance, store: Store) -> Instance | None:
+    """An instance with the class that it has now, as ``x.__class__ = C`` sets it; None: unknown."""
+    cls: Value | None = store.get((instance.address, "__class__"))
+    if cls is None:
+        return instance
+    return Instance(instance.address, cls) if isinstance(cls, ClassValue) else None
+
+
 def method(instance: Instance, name: str, store: Store) -> Value | None:
     """The method of this name in the class of an instance."""
-    return attribute(instance.cls, name, store)
+    now = of_now(instance, store)
+    return store.ledger.fresh("class") if now is None else attribute(now.cls, name, store)
 
 
 def derives(cls: ClassValue, path: str) -> bool:

@@ -43,7 +43,7 @@ from namecheck.interpreter.domain.values import (
 _MISSING: Final = object()
 _ANY: Final = Held(values.Tensor())
 # The attribute of an instance that holds its library part.
-_INHERITED: Final = "<inherited>"
+INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
 # How deep containers in containers are joined.
 _DEEPEST: Final = 64
@@ -79,13 +79,13 @@ def inherited(value: Value, store: Store) -> Value | None:
     """The library part of an instance: the list, dict or layer that its class derives from."""
     if not isinstance(value, Instance):
         return None
-    library_part: Value | None = store.get((value.address, _INHERITED))
+    library_part: Value | None = store.get((value.address, INHERITED))
     return library_part
 
 
 def inherit(value: Instance, inherited_value: Value, store: Store) -> None:
     """Set the library part of an instance."""
-    store.set((value.address, _INHERITED), inherited_value)
+    store.set((value.address, INHERITED), inherited_value)
 
 
 def opened(value: Value, store: Store) -> Value:
@@ -520,9 +520,9 @@ def _paired_parts(
             return None
         return [*zip(a.args, b.args, strict=True), *((own[word], others[word]) for word in own)]
     if isinstance(a, Instance) and isinstance(b, Instance):
-        names = (_INHERITED, *one_store.get(AttributeNames(a.address), ()))
+        names = (INHERITED, *one_store.get(AttributeNames(a.address), ()))
         if a.cls != b.cls or {*names} - {
-            _INHERITED,
+            INHERITED,
             *other_store.get(AttributeNames(b.address), ()),
         }:
             return None

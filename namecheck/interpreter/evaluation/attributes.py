@@ -52,6 +52,8 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # The cell of an instance any attribute of which may have been written.
 _FORGOTTEN: Final = "<forgotten>"
+# The attributes that are the dicts of others: of an object, and of a module for its tensors.
+DICTS: Final = frozenset({"__dict__", "_parameters", "_buffers"})
 # Special methods that library classes may define, and whose results rarely matter.
 _OF_OBJECTS: Final = frozenset(
     {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
@@ -160,7 +162,9 @@ class Attributes:
         if opaque.link is not None and name in CHANGING:
             self.interpreter.havoc_containers(opaque.link.origins, store)
         match opaque.key.provenance:
-            case Attribute(Instance() as owner, "__dict__") if name in CHANGING:
+            case Attribute(Instance() | TorchModule() as owner, str() as part) if (
+                part in DICTS and name in CHANGING
+            ):
                 self.forget(owner, store)
         return Opaque(Attribute(opaque.key, name))
 
@@ -219,12 +223,17 @@ class Attributes:
         override: Value | None = store.get((value.address, name))
         if override is not None:
             return override
+        now = class_lookup.of_now(value, store)
+        if now is None:
+            return self.interpreter.fresh("attribute")
+        value = now
         member = class_lookup.attribute(value.cls, name, store)
         if member is not None and not self._is_default(member, name, value, store):
             return self._bind(member, value, value.cls, node, store, frame)
         if name == "__class__":
             return value.cls
-        if name == "__dict__":
+        is_dict = name in DICTS and self.interpreter.torch_nn.is_module(value)
+        if is_dict or name == "__dict__":
             return Opaque(Attribute(value, name), "dict")
         own = self._inherited(value, name, node, store, frame)
         if own is not None:
@@ -409,6 +418,8 @@ class Attributes:
                 store.set(key, self.interpreter.fresh("written"))
         if isinstance(target, Instance):
             store.set((target.address, _FORGOTTEN), TRUE)
+            if pattern is None:
+                self.interpreter.havoc_containers([joins.opened(target, store)], store)
 
     def _constructed(self, instance: Instance, store: Store) -> None:
         """Make the attributes unknown that an unknown constructor may have written again."""
@@ -423,9 +434,10 @@ class Attributes:
         if isinstance(target, (Opaque, External)):
             self._give_away(value, store)
         owner = _owner(target)
+        is_external = isinstance(target, External) and target.path.startswith("torch.nn.")
+        if is_external or (isinstance(target, TorchModule) and name == "forward"):
+            store.write(MODULE_CALLS, NONE, TRUE)
         if isinstance(target, External):
-            if target.path.startswith("torch.nn."):
-                store.write(MODULE_CALLS, NONE, TRUE)
             module = self.interpreter.imports.environment(target.path, store)
             owner = owner if module is None else module.number
         if owner in store.ledger.several and value != store.get((owner, name)):

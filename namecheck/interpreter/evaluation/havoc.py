@@ -116,15 +116,20 @@ class Havoc:
         owners: list[tuple[Value, str]] = list(zip(call_arguments, words[1:], strict=False))
         owners += [(External(word.rpartition(".")[0]), word.rpartition(".")[2]) for word in words]
         for owner, name in owners:
-            cls = owner.cls if isinstance(owner, Instance) else owner
-            in_class = (
-                isinstance(cls, ClassValue) and class_lookup.attribute(cls, name, store) is not None
-            )
             library = isinstance(owner, External) and owner.path.partition(".")[0] == "torch"
-            if in_class or (library and name.isidentifier()):
+            if self._has(owner, name, store) or (library and name.isidentifier()):
                 self.interpreter.set_attribute(
                     owner, Const(name), self.interpreter.fresh("patched"), store
                 )
+
+    def _has(self, value: Value, name: str, store: Store) -> bool:
+        """Whether an object, a class or a layer is known to have an attribute."""
+        if isinstance(value, TorchModule):
+            return self.interpreter.torch_nn.attribute(value, name, store) is not None
+        if isinstance(value, Instance) and store.get((value.address, name)) is not None:
+            return True
+        cls = value.cls if isinstance(value, Instance) else value
+        return isinstance(cls, ClassValue) and class_lookup.attribute(cls, name, store) is not None
 
     def labels(self, escaped: Iterable[Value], store: Store) -> None:
         """Make the labels of tensors unknown, also of those in containers and instances."""

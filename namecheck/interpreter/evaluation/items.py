@@ -10,6 +10,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, identities, joins, limits
+from namecheck.interpreter.domain.addresses import Submodules
 from namecheck.interpreter.domain.provenance import Attribute, Item, Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -34,6 +35,7 @@ from namecheck.interpreter.domain.values import (
     sized,
 )
 from namecheck.interpreter.evaluation import shape_tests
+from namecheck.interpreter.evaluation.attributes import DICTS
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -105,7 +107,7 @@ class Items:
 
         Whoever reads two sizes of a tensor takes it to have two dims, which is evidence.
         """
-        cut = _bounds(slice_value)
+        cut = slice_bounds(slice_value)
         is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
         places = (
             None
@@ -164,7 +166,7 @@ class Items:
         slice_value: SliceValue,
         store: Store,
     ) -> Value:
-        bounds = _bounds(slice_value)
+        bounds = slice_bounds(slice_value)
         if isinstance(content, Repeated):
             items_between: tuple[Value, ...] | Repeated = content
         elif bounds is not None:
@@ -180,7 +182,7 @@ class Items:
         if isinstance(index, Const):
             text_key = index.value
         elif isinstance(index, SliceValue):
-            text_key = _bounds(index)
+            text_key = slice_bounds(index)
         try:
             return Const(constant.value[text_key])
         except (TypeError, IndexError, ValueError):
@@ -232,6 +234,8 @@ class Items:
             )
         elif isinstance(target, DictValue):
             self._write_entry(target, index, value, store)
+            if isinstance(target.address, Submodules):
+                self.interpreter.torch_nn.on_entry(target.address.module, index, value, store)
         elif isinstance(target, ListValue):
             self._write_list(target, index, value, node, store, frame)
         elif isinstance(target, Instance):
@@ -248,7 +252,7 @@ class Items:
                 case Result("globals", (int() as number,)):
                     if isinstance(index, Const):
                         store.set((number, index.value), value)
-                case Attribute(Instance() as owner, "__dict__"):
+                case Attribute(Instance() | TorchModule() as owner, str() as part) if part in DICTS:
                     self.interpreter.set_attribute(owner, index, value, store)
 
     def _write_entry(self, dict_value: DictValue, index: Value, value: Value, store: Store) -> None:
@@ -273,7 +277,7 @@ class Items:
         content = joins.items(list_value, store)
         if isinstance(index, SliceValue):
             more = self.iterate(value, node, store, frame)
-            bounds = _bounds(index)
+            bounds = slice_bounds(index)
             if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
                 joins.write(list_value, store, Repeated(self.interpreter.fresh("item")))
                 return
@@ -424,7 +428,7 @@ def _lacks(dict_value: DictValue, index: Value, store: Store) -> bool:
     return constant and content.rest is None and index not in keys
 
 
-def _bounds(slice_value: SliceValue) -> slice | None:
+def slice_bounds(slice_value: SliceValue) -> slice | None:
     """The slice, where all its parts are constants."""
     parts = (slice_value.lower, slice_value.upper, slice_value.step)
     limits = [part.value for part in parts if isinstance(part, Const)]

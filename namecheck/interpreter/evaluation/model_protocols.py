@@ -159,6 +159,9 @@ class TorchNN(Protocol):
     def on_write(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule, or a setting of its layer."""
 
+    def on_entry(self, address: Address, name: Value, value: Value, store: Store) -> None:
+        """``module._modules[name] = value``; an unknown name may be that of any submodule."""
+
     def settings(
         self, nn_module: TorchModule, store: Store
     ) -> tuple[tuple[Value, ...], dict[str, Value]]:

@@ -110,6 +110,9 @@ def _unhooked(
 ) -> Value:
     if not isinstance(called_module, TorchModule):
         return proceed(call)
+    set_: Value | None = call.store.get((called_module.address, "forward"))
+    if set_ is not None:
+        return interpreter.call(set_, call)
     patched: Value | None = call.store.get((f"torch.{called_module.key}", "forward"))
     if patched is not None:
         return interpreter.call(BoundMethod(patched, called_module), call)

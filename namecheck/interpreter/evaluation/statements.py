@@ -10,20 +10,23 @@ from typing import Any, Final
 from namecheck.core.evidence import Evidence
 from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import device_values, joins, merges, scopes
+from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
 from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
     NONE,
+    BoundMethod,
     ClassValue,
     Const,
     DictValue,
     Entries,
     Environment,
     FunctionValue,
+    Instance,
     ListValue,
     Operand,
     Repeated,
+    SliceValue,
     TensorValue,
     Union,
     Value,
@@ -32,6 +35,7 @@ from namecheck.interpreter.evaluation import guards, narrowing, python_operators
 from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.items import slice_bounds
 from namecheck.interpreter.evaluation.loops import Loops
 
 # Into how many paths branches within branches may split one.
@@ -323,6 +327,13 @@ class Statements:
     def _delete_item(self, subscript: ast.Subscript, store: Store, frame: Frame) -> None:
         receiver = self.interpreter.evaluate(subscript.value, store, frame)
         index = self.interpreter.evaluate(subscript.slice, store, frame)
+        if isinstance(receiver, Instance):
+            method = class_lookup.method(receiver, "__delitem__", store)
+            if method is not None:
+                bound = BoundMethod(method, receiver)
+                self.interpreter.call_values(bound, [index], subscript, store, frame)
+                return
+            receiver = joins.opened(receiver, store)
         if isinstance(receiver, DictValue):
             content = joins.entries(receiver, store)
             entries = tuple((key, entry) for key, entry in content.items if key != index)
@@ -331,8 +342,12 @@ class Statements:
             items = joins.items(receiver, store)
             if isinstance(items, Repeated):
                 return
-            if isinstance(index, Const) and isinstance(index.value, int):
-                rest = list(items)
+            rest = list(items)
+            cut = slice_bounds(index) if isinstance(index, SliceValue) else None
+            if cut is not None:
+                del rest[cut]
+                joins.write(receiver, store, tuple(rest))
+            elif isinstance(index, Const) and isinstance(index.value, int):
                 if -len(rest) <= index.value < len(rest):
                     del rest[index.value]
                 joins.write(receiver, store, tuple(rest))

@@ -133,6 +133,7 @@ class TorchNN:
             from namecheck.interpreter.models import layer_settings  # few classes derive
 
             layer_settings.pass_on(self.interpreter, module, layer, name, value, store)
+        submodules.replace_layer(module.address, layer, Const(name), value, store)
         below = submodules.by_attribute(module, store)
         entries = joins.entries(below, store)
         if len(entries.items) > _FEW and store.get((module.address, name)) is None:
@@ -149,6 +150,17 @@ class TorchNN:
             items[Const(name)] = value
         if tuple(items.items()) != entries.items:
             joins.write(below, store, Entries(tuple(items.items()), entries.rest))
+
+    def on_entry(self, address: Address, name: Value, value: Value, store: Store) -> None:
+        """``module._modules[name] = value``; an unknown name may be that of any submodule."""
+        if isinstance(name, Const):
+            store.write((address, name.value), value, value)
+        else:
+            for each in store.get(AttributeNames(address), ()):
+                if self._may_be_module(store.get((address, each), NONE)):
+                    store.set((address, each), self.interpreter.fresh("written"))
+        library_part: Value | None = store.get((address, joins.INHERITED))
+        submodules.replace_layer(address, library_part, name, value, store)
 
     def _may_be_module(self, value: Value) -> bool:
         if isinstance(value, Union):

@@ -67,12 +67,44 @@ def add_name(module_value: Value, sequence: ListValue, name: Value, store: Store
 
 def _layer_names(module_value: Value, sequence: ListValue, store: Store) -> Sequence[Value] | None:
     """The names of the layers of a sequence, numbers by default."""
+    return _names_at(getattr(module_value, "address", None), sequence, store)
+
+
+def _names_at(address: Address | None, sequence: ListValue, store: Store) -> Sequence[Value] | None:
     content = joins.items(sequence, store)
     if isinstance(content, Repeated):
         return None
-    chosen = store.get((getattr(module_value, "address", None), _LAYER_NAMES))
+    chosen = store.get((address, _LAYER_NAMES))
     named = chosen.items if isinstance(chosen, TupleValue) else ()
     return (*named, *(Const(str(index)) for index in range(len(named), len(content))))
+
+
+def replace_layer(
+    address: Address, library_part: Value | None, name: Value, value: Value, store: Store
+) -> None:
+    """Replace the layer of this name in the list or dict of layers that a module is."""
+    if isinstance(library_part, DictValue):
+        items = joins.entries(library_part, store).items
+        if any(key == name for key, _ in items):
+            replaced = tuple((key, value if key == name else entry) for key, entry in items)
+            joins.write(
+                library_part, store, Entries(replaced, joins.entries(library_part, store).rest)
+            )
+    elif isinstance(library_part, ListValue):
+        content, layer_names = (
+            joins.items(library_part, store),
+            _names_at(address, library_part, store),
+        )
+        if isinstance(content, Repeated):
+            if isinstance(name, Const) and str(name.value).isdigit():
+                joins.write(
+                    library_part, store, Repeated(joins.either((content.each, value), store))
+                )
+        elif name in (layer_names or ()):
+            pairs = zip(layer_names or (), content, strict=False)
+            joins.write(
+                library_part, store, tuple(value if n == name else each for n, each in pairs)
+            )
 
 
 def children(
