@@ -203,3 +203,5 @@ DEFAULT_DTYPE: Final = TorchState("default dtype")
 TRAINING_MODE: Final = TorchState("training mode")
 # Set where calls of modules may differ from torch's own: after a hook, or a patch of torch.
 MODULE_CALLS: Final = TorchState("calls of modules")
+# Set in the block of a context of the program that changes what operators do.
+TORCH_MODE: Final = TorchState("mode")

@@ -17,7 +17,7 @@ from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import class_lookup, device_values, joins
 from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
-from namecheck.interpreter.domain.provenance import Attribute, Version
+from namecheck.interpreter.domain.provenance import Attribute, Result, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -166,6 +166,8 @@ class Attributes:
                 part in DICTS and name in CHANGING
             ):
                 self.forget(owner, store)
+            case Result("globals", (int() as number,)) if name in CHANGING:
+                havoc.variables(number, store)
         return Opaque(Attribute(opaque.key, name))
 
     def _is_of_tensors(self, name: str, frame: Frame) -> bool:
@@ -191,8 +193,10 @@ class Attributes:
                 name, [tensor_value], {}, node, store, frame, operands
             )
         operator = self.interpreter.torch.method(name)
-        if operator is not None:
+        if operator is not None and name != "as_subclass":
             return TorchMethod(operator, tensor_value)
+        if name == "as_subclass":
+            return BuiltinMethod(tensor_value, name)
         in_place = name.endswith("_") and not name.startswith("_")
         if in_place or name in python_operators.SPECIAL_METHODS:
             return BuiltinMethod(tensor_value, name)
@@ -392,6 +396,12 @@ class Attributes:
             if isinstance(descriptor, Wrapped) and descriptor.setter is not None:
                 self.interpreter.call_values(descriptor.setter, [target, value], node, store, frame)
                 return
+            if isinstance(descriptor, Instance):
+                setter = class_lookup.method(descriptor, "__set__", store)
+                if setter is not None:
+                    bound = BoundMethod(setter, descriptor)
+                    self.interpreter.call_values(bound, [target, value], node, store, frame)
+                    return
             own = class_lookup.attribute(target.cls, "__setattr__", store)
             if own is not None:
                 self.interpreter.call_values(own, [target, Const(name), value], node, store, frame)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +35,7 @@ from namecheck.interpreter.domain.values import (
     FunctionValue,
     Generator,
     Held,
+    Imported,
     Instance,
     ListValue,
     Opaque,
@@ -248,6 +249,20 @@ class Havoc:
         if has_effects is None:
             has_effects = self._effects[function.node] = any(map(_changes, nodes(function.node)))
         return has_effects
+
+
+def variables(number: int, store: Store, only: Set[str] | None = None) -> None:
+    """Make variables of a module unknown that unknown code may have bound again.
+
+    Its functions, classes and imports stay; `only` has the names that are meant, if not all are.
+    """
+    kept = (FunctionValue, ClassValue, External, Imported)
+    for key in store.every_cell():
+        if not isinstance(key, tuple) or len(key) != 2 or key[0] != number:
+            continue
+        is_meant = not isinstance(store.get(key), kept) if only is None else key[1] in only
+        if is_meant and isinstance(key[1], str):
+            store.set(key, store.ledger.fresh("rebound"))
 
 
 def is_bystander(path: str) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from namecheck.interpreter.domain import class_lookup, merges
-from namecheck.interpreter.domain.cells import ExitKind, ExitValue
+from namecheck.interpreter.domain.cells import TORCH_MODE, ExitKind, ExitValue
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
+    TRUE,
     BoundMethod,
     Const,
     External,
@@ -55,10 +56,14 @@ class WithStatements:
             if ends is not None:
                 return ends
         before = self.interpreter.torch_devices.enter(value, store)
+        mode: Value = store.get(TORCH_MODE, NONE)
+        is_mode = _is_mode(value)
         self._bind(item, self._entered(value, item, store, frame), store, frame)
         guard = guards.of_context(self.interpreter, item.context_expr, store, frame)
         if guard is None and self._suppresses(value, item, store, frame):
             guard = guards.ANY
+        if is_mode:
+            store.write(TORCH_MODE, NONE, TRUE)
         left = EarlyExits(frame)
         if guard is None:
             ends = within(store)
@@ -72,6 +77,8 @@ class WithStatements:
             if handled is not None and caught:
                 ends = [merges.merged(store, [*ends, handled])]
         for end in (*ends, *left.stores()):
+            if is_mode:
+                end.write(TORCH_MODE, NONE, mode)
             if before is not None:
                 self.interpreter.torch_devices.leave(before, end)
             self._leave(value, item, end, frame)
@@ -168,3 +175,10 @@ class WithStatements:
                 return self.interpreter.truth(answer, layer) is not False
         except PathEnds:
             return False
+
+
+def _is_mode(value: Value) -> bool:
+    """Whether a context of the program may change what operators of torch do in its block."""
+    return isinstance(value, Instance) and any(
+        class_lookup.derives(value.cls, path) for path in ("FunctionMode", "DispatchMode")
+    )

@@ -16,6 +16,7 @@ from namecheck.interpreter.domain.values import (
     Alternative,
     Const,
     External,
+    Held,
     Instance,
     ListValue,
     Opaque,
@@ -213,3 +214,13 @@ def register_parametrization(interpreter: Interpreter, call: Call) -> Value:
     if unsafe != FALSE and isinstance(name, Const):
         interpreter.set_attribute(module, name, interpreter.fresh("parametrized"), call.store)
     return result
+
+
+@model("torch.utils.swap_tensors")
+def swap_tensors(interpreter: Interpreter, call: Call) -> Value:
+    """``swap_tensors(a, b)``: each has the content of the other."""
+    tensors = [each for each in call.args if isinstance(each, TensorValue)]
+    contents = [joins.held(each, call.store) for each in tensors]
+    for each, content in zip(tensors, reversed(contents), strict=True):
+        joins.write(each, call.store, content if len(call.args) == len(tensors) else Held(Tensor()))
+    return NONE

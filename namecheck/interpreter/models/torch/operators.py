@@ -24,9 +24,11 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, identities, meter
 from namecheck.interpreter.domain.addresses import AttributeTensor
+from namecheck.interpreter.domain.cells import TORCH_MODE
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
+    NONE,
     Opaque,
     Operand,
     TensorValue,
@@ -138,6 +140,9 @@ class TorchOperators:
         for value in every:
             if has_failed(value, store):
                 return self._nothing(operator_call)
+        if store.get(TORCH_MODE, NONE) != NONE:
+            self._leave_open(operator_call)
+            return interpreter.fresh("result")
         if self._is_observed and "einops." in key:
             return self._call_with_letters(operator_call)
         return self._run(operator_call)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from namecheck.interpreter.domain import identities, joins, limits
 from namecheck.interpreter.domain.values import (
     NONE,
+    TRUE,
     Const,
     DictValue,
     Entries,
@@ -76,6 +77,21 @@ def pop(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
     entries = joins.entries(receiver, call.store)
     joins.write(receiver, call.store, entries.without(call.argument(0)))
     return popped
+
+
+@method(DictValue, "move_to_end")
+def move_to_end(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.move_to_end(key, last=True)`` of an ordered dict."""
+    entries, key = joins.entries(receiver, call.store), call.argument(0, "key")
+    last = call.argument(1, "last", TRUE)
+    moved = [item for item in entries.items if item[0] == key]
+    if not moved or not isinstance(last, Const):
+        interpreter.havoc_containers([receiver], call.store)
+        return NONE
+    others = [item for item in entries.items if item[0] != key]
+    items = (*others, *moved) if last.value else (*moved, *others)
+    joins.write(receiver, call.store, Entries(items, entries.rest, entries.maybe))
+    return NONE
 
 
 @method(DictValue, "setdefault")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.interpreter.domain import class_lookup, identities, joins
+from namecheck.interpreter.domain import class_lookup, identities, joins, scopes
 from namecheck.interpreter.domain.provenance import Result, Version
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -26,7 +28,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation import python_operators
+from namecheck.interpreter.evaluation import havoc, python_operators
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
@@ -304,6 +306,20 @@ def vars_(interpreter: Interpreter, call: Call) -> Value:
 def globals_(interpreter: Interpreter, call: Call) -> Value:
     """``globals()``: the variables of the module, which may be written to."""
     return Opaque(Result("globals", (call.frame.environment.module.number,)), "dict")
+
+
+@model("builtins.exec")
+def exec_(interpreter: Interpreter, call: Call) -> Value:
+    """``exec(text)`` binds the variables that the text binds; an unknown text may bind any."""
+    text = call.argument(0)
+    names = None
+    if isinstance(text, Const) and isinstance(text.value, str):
+        with suppress(SyntaxError, ValueError):
+            names = scopes.examine(ast.parse(text.value)).local
+    environment = call.frame.environment
+    for number in dict.fromkeys((environment.number, environment.module.number)):
+        havoc.variables(number, call.store, names)
+    return NONE
 
 
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:

@@ -8,6 +8,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup
 from namecheck.interpreter.domain.values import (
     NONE,
+    ClassValue,
     Generator,
     Instance,
     ListValue,
@@ -22,13 +23,24 @@ from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance
-from namecheck.interpreter.models.registry import METHODS, methods_of
+from namecheck.interpreter.models.registry import METHODS, method, methods_of
 from namecheck.interpreter.models.standard_library.builtins import functions
 
 # The methods by which `of_items` reads and writes items.
 ITEM_METHODS: Final = frozenset(
     {"__getitem__", "__setitem__", "__iter__", "__len__", "__contains__"}
 )
+
+
+@method(TensorValue, "as_subclass")
+def as_subclass(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``x.as_subclass(Class)``: the class may have operators of its own."""
+    cls = call.argument(0, "cls")
+    if isinstance(cls, ClassValue):
+        dispatch = class_lookup.attribute(cls, "__torch_function__", call.store)
+        if dispatch is not None:
+            return interpreter.fresh("subclass")
+    return interpreter.call_operator("Tensor.as_subclass", [receiver, *call.args], call)
 
 
 @methods_of(TensorValue)
