@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import combinations
 from typing import Any, Final
 
 from namecheck.core import names as naming
@@ -192,6 +193,33 @@ def _check_count(terms: Sequence[Subscripts], tensors: list[Tensor]) -> None:
         raise _malformed(f"{relation} operands were provided than specified in the equation")
 
 
+def diagonals(equation: str, operands: Sequence[Any]) -> list[tuple[Dim, Dim]]:
+    """The dims of which one operand is the diagonal: those of a letter that it has twice."""
+    pairs = []
+    try:
+        terms, _ = _read(equation)
+        for term, tensor in zip(terms, operands, strict=False):
+            if len(set(term)) < len(term) and isinstance(tensor, Tensor):
+                _check_rank(term, tensor.dims, 0)
+                lettered = list(_with_dims(term, tensor.dims))
+                pairs += [(a, b) for (i, a), (j, b) in combinations(lettered, 2) if i == j]
+    except Contradiction:
+        return []
+    return pairs
+
+
+def _with_dims(term: Subscripts, dims: Dims) -> Iterator[tuple[str, Dim]]:
+    """The letters of an operand of the right rank, each with its dim."""
+    front, back = _around_ellipsis(term)
+    if "..." in term:
+        first, last = dim_map.first(dims, len(front)), dim_map.last(dims, len(back))
+    else:
+        closed = of_rank(dims, len(term))
+        assert closed is not None, "the rank has been checked"
+        first, last = closed, SCALAR
+    return zip((*front, *back), (*first.prefix, *last.prefix), strict=True)
+
+
 @dataclass
 class _Letters:
     """The dims that the letters are bound to so far; `kept` are the letters of the output.
@@ -206,19 +234,14 @@ class _Letters:
 
     def bind(self, term: Subscripts, dims: Dims, index: int) -> None:
         """Bind the letters of one operand."""
-        front, back = _around_ellipsis(term)
         _check_rank(term, dims, index)
         if "..." in term:
-            first, last = dim_map.first(dims, len(front)), dim_map.last(dims, len(back))
+            front, back = _around_ellipsis(term)
             self.batches.append(
                 dim_map.without_left(dim_map.without_right(dims, len(back)), len(front))
             )
-        else:
-            closed = of_rank(dims, len(term))
-            assert closed is not None, "the rank has been checked"
-            first, last = closed, SCALAR
         letter_dims: dict[str, Dim] = {}
-        for letter, dim in zip((*front, *back), (*first.prefix, *last.prefix), strict=True):
+        for letter, dim in _with_dims(term, dims):
             if letter in letter_dims:
                 _check_diagonal(letter, letter_dims[letter], dim, index)
                 dim = diagonal_dim(letter_dims[letter], dim)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
+from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.dims import Size, observed
 from namecheck.core.findings import Span
 from namecheck.core.names import Axis
+from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.values import TensorValue, Value
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[str, Span, str]
 # Which stage of what happens at a node: one calls all layers of a sequence, which may hold others.
 Stages: TypeAlias = tuple[Hashable, ...]
+# An observed axis: its word, and the scope of the reading that gave it.
+Reading: TypeAlias = tuple[str, tuple[int, ...]]
 # A place in one run of a scope: the number of its environment, the node, and the stage.
 Site: TypeAlias = tuple[int, ast.AST, Stages]
 
@@ -50,6 +55,16 @@ class Attempt:
             flat += operand if isinstance(operand, (tuple, list)) else [operand]
         return flat
 
+    def readings(self) -> frozenset[Reading]:
+        """The axes of which the sizes of its tensors are made."""
+        sizes = (
+            size
+            for operand in self._flat()
+            if isinstance(operand, Tensor)
+            for size in operand.dims.sizes
+        )
+        return frozenset().union(*map(_readings, sizes))
+
     def has_other_words(self, accepted_attempts: Sequence[Attempt]) -> bool:
         """Whether operands that were accepted differ from these in the words of axes alone."""
         return any(map(self._differs_in_words, accepted_attempts))
@@ -67,6 +82,11 @@ class Attempt:
             and not _are_one(self.values[index], successful.values[index])
             for index in differing
         )
+
+
+def _readings(size: Size) -> frozenset[Reading]:
+    """The axes in a size, each with the scope of its reading alone."""
+    return frozenset((naming.bare(word), naming.scopes(word)[:1]) for word in observed(size))
 
 
 def _have_other_words(part: object, other: object) -> bool:
@@ -102,7 +122,8 @@ class Judged:
     these for each node, by the identity of their inference (kept with them, so that no other gets
     it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
     What has passed at a node without stages has passed in each: an alternative of a sequence
-    of layers. `stages` are those that are being judged.
+    of layers. `stages` are those that are being judged. `equal` has pairs of axes, each with the
+    scope of its reading, whose sizes some call shows to be equal.
     """
 
     passed: set[Site] = field(default_factory=set)
@@ -111,6 +132,7 @@ class Judged:
         default_factory=dict
     )
     refused: dict[Key, list[tuple[Site, Attempt]]] = field(default_factory=dict)
+    equal: set[frozenset[Reading]] = field(default_factory=set)
     stages: Stages = ()
 
     @contextmanager
@@ -155,9 +177,31 @@ class Judged:
         self.failed.pop(key, None)
         self.refused.pop(key, None)
 
-    def is_uncertain(self, key: Key) -> bool:
-        """Whether a finding depends on branches that may never be taken together."""
-        return self.is_doubtful(key) or self.is_mixture(key) or self.is_of_other_words(key)
+    def equate(self, size: Expression, other_size: Expression) -> None:
+        """Note two axes of one tensor that have one size, as a later call shows."""
+        pair = _readings(size) | _readings(other_size)
+        if len(pair) == 2:
+            self.equal.add(pair)
+
+    def is_uncertain(self, key: Key, names: Collection[str]) -> bool:
+        """Whether a finding about names depends on branches that may never be taken together.
+
+        Or whether it depends on two sizes that are equal, as the code shows elsewhere.
+        """
+        return (
+            self.is_doubtful(key)
+            or self.is_mixture(key)
+            or self.is_of_other_words(key)
+            or self.is_about_equal(key, names)
+        )
+
+    def is_about_equal(self, key: Key, names: Collection[str]) -> bool:
+        """Whether a finding is about the words of two axes that have one size."""
+        attempts = [attempt for _, attempt in self.refused.get(key, [])]
+        pairs = [pair for pair in self.equal if {word for word, _ in pair} == set(names)]
+        return bool(attempts) and all(
+            any(pair <= attempt.readings() for pair in pairs) for attempt in attempts
+        )
 
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.

@@ -3,8 +3,7 @@
 A tensor and its transpose do so where it is a square. A tensor whose sizes were read, and another
 one that was made with these sizes, are no transposes of each other: one has them in a wrong order.
 
-A matrix that has an inverse is a square, and so is one that is multiplied by itself, where nothing
-but the letters of a pattern tells its sides apart. The sizes that a product contracts are equal.
+The sizes that a product contracts are equal.
 """
 
 from __future__ import annotations
@@ -16,12 +15,15 @@ from typing import Any, Final
 from namecheck.core import names as naming
 from namecheck.core.dims import Dim, Dims, are_apart
 from namecheck.core.findings import Place
-from namecheck.core.names import Axis, Contradiction
+from namecheck.core.names import Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.domain.values import TensorValue
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import observed_squares
+from namecheck.interpreter.models.torch.operands import OperatorCall
 from namecheck.operators.row import Operator
 from namecheck.rules.broadcasting import has_words
 from namecheck.rules.registry import traits_of
@@ -31,15 +33,16 @@ _PRODUCTS: Final = frozenset({"matmul", "bmm", "mm"})
 
 
 def contradiction(
-    operand_values: Sequence[Value], lowered: Sequence[Any], store: Store
+    interpreter: Interpreter, operator_call: OperatorCall, lowered: Sequence[Any]
 ) -> Contradiction | None:
     """What contradicts a broadcast of two tensors, of which neither comes from the other.
 
     Where one does, its sides are equal from now on.
     """
+    store = operator_call.store
     operands = [
         (value, tensor.dims)
-        for value, tensor in zip(operand_values, lowered, strict=True)
+        for value, tensor in zip(operator_call.every, lowered, strict=True)
         if isinstance(value, TensorValue) and isinstance(tensor, Tensor)
     ]
     if len(operands) != 2:
@@ -51,7 +54,7 @@ def contradiction(
     words = naming.words([side.name for side in sides])
     origins = [_origins(value, words, store) for value in (one, other)]
     if None in (*origins[0], *origins[1]) or not set(origins[0]).isdisjoint(origins[1]):
-        _equate(sides, store)
+        observed_squares.equate(interpreter, sides, store)
         return None
     first, second = words
     return Contradiction(
@@ -61,26 +64,6 @@ def contradiction(
         names=words,
         help="Bring the dims of both tensors into one order.",
     )
-
-
-def learn_square(
-    row: Operator | None, args: Sequence[Value], lowered: Sequence[Any], store: Store
-) -> bool:
-    """Learn that the first tensor is a square, if the call needs one; returns whether it does."""
-    if row is None or not args or not isinstance(lowered[0], Tensor):
-        return False
-    needs_square = traits_of(row.names).square
-    is_by_itself = row.flow == "contracts" and len(args) > 1 and args[0] == args[1]
-    dims = lowered[0].dims
-    rows, columns = dims.from_right(2), dims.from_right(1)
-    if not (needs_square or is_by_itself) or rows is None or columns is None:
-        return False
-    if is_by_itself and not (_is_of_letter(rows) and _is_of_letter(columns)):
-        return False
-    if not has_words(rows) or not has_words(columns) or rows.size == columns.size:
-        return False
-    _equate((rows, columns), store)
-    return True
 
 
 def learn_contracted(row: Operator | None, lowered: Sequence[Any], store: Store) -> None:
@@ -118,12 +101,8 @@ def _allow(met_dims: tuple[Dim, Dim], store: Store) -> None:
         equalities.allow(one, two, store)
 
 
-def _is_of_letter(dim: Dim) -> bool:
-    return isinstance(dim.name, Axis) and naming.is_letter(dim.name.name)
-
-
 def _equate(sides: tuple[Dim, Dim], store: Store) -> None:
-    """Learn that a tensor is a square, as it is broadcast with its own transpose."""
+    """Learn that two dims have one size."""
     one, two = (side.size for side in sides)
     if isinstance(one, Expression) and isinstance(two, Expression):
         equalities.equate(one, two, store)

@@ -29,9 +29,9 @@ def merged_findings(interpreter: Interpreter) -> Iterator[Finding]:
     sources = {source.filename: source for source in interpreter.context.files.sources.values()}
     by_statement: dict[Statement, dict[Key, frozenset[str]]] = {}
     for key, finding in sorted(interpreter.findings.entries.items(), key=_vagueness):
-        if interpreter.findings.judged.is_uncertain(key):
-            continue
         names = interpreter.findings.names.get(key)
+        if interpreter.findings.judged.is_uncertain(key, names or ()):
+            continue
         if names is None:
             yield finding  # a note
             continue

@@ -227,9 +227,7 @@ class TorchOperators:
             return None
         from namecheck.interpreter.models import observed_sides  # only where asked for
 
-        return observed_sides.contradiction(
-            operator_call.every, lowered_inputs.every, operator_call.store
-        )
+        return observed_sides.contradiction(self.interpreter, operator_call, lowered_inputs.every)
 
     def _inputs(self, operator_call: OperatorCall) -> tuple[Inputs, Inputs | None, bool]:
         """The certain inputs, those with likely dims if there are any, and whether all is known."""
@@ -239,11 +237,11 @@ class TorchOperators:
         if self._is_observed:
             from namecheck.interpreter.models import (
                 observed_numbers,  # only where asked for
-                observed_sides,
                 observed_sizes,
+                observed_squares,
             )
 
-            if observed_sides.learn_square(row, args, lowered_inputs.args, store):
+            if observed_squares.learn(self.interpreter, operator_call, lowered_inputs):
                 lowered_inputs = self._lowered(operator_call, store)
             observed_numbers.fill(row, args, lowered_inputs.args, store)
             observed_sizes.fill(operator_call.key, args, keyword_values, *lowered_inputs, store)

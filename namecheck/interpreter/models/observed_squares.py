@@ -1,0 +1,164 @@
+"""Squares: what a call takes, or is repeated with, only where two sides of a tensor have one size.
+
+A matrix that has an inverse is a square, and so is one that is multiplied by itself, where nothing
+but the letters of a pattern tells its sides apart. So is a matrix that a loop multiplies a tensor
+by, round for round: the tensor keeps its dims. A tensor has two sides of one size where a letter of
+an equation stands for both, and where a square is laid on both: ``maps + torch.eye(rows)``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import permutations, product
+from typing import Any, Final, TypeAlias
+
+from namecheck.core import names as naming
+from namecheck.core.dims import Dim, Dims, Size, are_apart, new_dim
+from namecheck.core.dims import product as multiplied
+from namecheck.core.names import Axis
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import equalities
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.evaluation import repeated_factors
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall
+from namecheck.rules.broadcasting import has_words
+from namecheck.rules.einsum import diagonals
+from namecheck.rules.registry import traits_of
+
+Sides: TypeAlias = tuple[Dim, Dim]
+
+# The rules of two tensors that must have the same dims, beside those that broadcast.
+_MATCHING: Final = frozenset(
+    {
+        *("agrees", "compares_alike", "masked_fill", "masked_fill_in_place", "masked_scatter"),
+        *("masked_select", "unifies_names_of_inputs_to_scalar", "unifies_to_scalar_p"),
+    }
+)
+# Those of a tensor and an index, which may be a mask.
+_INDEXING: Final = frozenset({"assigning", "indexing"})
+
+
+def learn(interpreter: Interpreter, operator_call: OperatorCall, lowered_inputs: Inputs) -> bool:
+    """Learn which sides are equal if a call is right; returns whether any are."""
+    sides_found = [
+        (one, other)
+        for one, other in _sides(operator_call, lowered_inputs)
+        if has_words(one) and has_words(other) and one.size != other.size
+    ]
+    for sides in sides_found:
+        equate(interpreter, sides, operator_call.store)
+    return bool(sides_found)
+
+
+def equate(interpreter: Interpreter, sides: Sides, store: Store) -> None:
+    """Learn that two dims of one tensor have one size, now and for what was found before."""
+    one, other = (side.size for side in sides)
+    if isinstance(one, Expression) and isinstance(other, Expression):
+        equalities.equate(one, other, store)
+        interpreter.findings.judged.equate(one, other)
+
+
+def _sides(operator_call: OperatorCall, lowered_inputs: Inputs) -> Iterator[Sides]:
+    """The dims that have one size, as the call itself says."""
+    row, lowered = operator_call.row, lowered_inputs.args
+    if row is None or not lowered:
+        return
+    if traits_of(row.names).square:
+        yield from _last_two(lowered[0])
+    elif traits_of(row.names).aligns == "broadcast" or row.names in _MATCHING:
+        yield from _beneath_squares(lowered_inputs.every)
+        yield from _of_kronecker_sum(lowered_inputs.every)
+    elif row.names in _INDEXING and _is_mask(lowered[1]):
+        yield from _beneath_squares(lowered[:2])
+    elif row.names == "einsum" and isinstance(lowered[0], str):
+        yield from diagonals(lowered[0], _flat(lowered[1:]))
+    elif row.flow == "contracts" and len(lowered) == 2:
+        yield from _of_product(operator_call, lowered)
+
+
+def _of_product(operator_call: OperatorCall, lowered: Sequence[Any]) -> Iterator[Sides]:
+    """The sides of a matrix that is multiplied by itself, in each round of a loop, or both ways."""
+    one, other = operator_call.args
+    node, scope = operator_call.node, operator_call.frame.environment.scope
+    if one == other:
+        for rows, columns in _last_two(lowered[0]):
+            if _is_of_letter(rows) and _is_of_letter(columns):
+                yield rows, columns
+    index = repeated_factors.repeated_matrix(node, scope)
+    if index is not None:
+        yield from _last_two(lowered[index])
+    if repeated_factors.is_around(node) and all(isinstance(each, Tensor) for each in lowered):
+        dims, met_dims = (each.dims for each in lowered)
+        last, met = dims.from_right(1), met_dims.from_right(2) or met_dims.from_right(1)
+        if last is not None and met is not None:
+            yield last, met
+
+
+def _beneath_squares(operands: Sequence[Any]) -> Iterator[Sides]:
+    """The last two dims of a tensor that a square is laid on, of which one has its size.
+
+    The batch is no side. A tensor that has the size at another place, too, may be turned wrongly.
+    """
+    every = [operand.dims for operand in operands if isinstance(operand, Tensor)]
+    for square, dims in permutations(every, 2):
+        for row, column in _last_two_of(square):
+            if row.size != column.size or not isinstance(row.size, Expression):
+                continue
+            for one, other in _last_two_of(dims):
+                is_side = row.size in (one.size, other.size) and dims.sizes.count(row.size) == 1
+                if is_side and are_apart(one.size, other.size) and not _have_batch(one, other):
+                    yield one, other
+
+
+def _of_kronecker_sum(operands: Sequence[Any]) -> Iterator[Sides]:
+    """The sides of a matrix in ``kron(eye(n), a) + kron(a, eye(m))``: [n*n, n*m] and [n*m, m*m]."""
+    every = [operand.dims for operand in operands if isinstance(operand, Tensor)]
+    for one, other in permutations(every, 2):
+        for (first, middle), (met, last) in product(_last_two_of(one), _last_two_of(other)):
+            if middle.size != met.size or not all(map(has_words, (first, middle, last))):
+                continue
+            if multiplied((first.size, last.size)) == multiplied((middle.size, met.size)):
+                yield _without_common(first, middle)
+
+
+def _without_common(one: Dim, other: Dim) -> Sides:
+    """Two products of sizes without their common factors."""
+    factors = [Counter(_factors(dim)) for dim in (one, other)]
+    common = factors[0] & factors[1]
+    rests = [multiplied((each - common).elements()) for each in factors]
+    return new_dim(rests[0]), new_dim(rests[1])
+
+
+def _factors(dim: Dim) -> Iterator[Size]:
+    for monomial, _ in dim.size.terms if isinstance(dim.size, Expression) else ():
+        yield from (Expression((((atom,), 1),)) for atom in monomial)
+
+
+def _last_two(lowered: Any) -> Iterator[Sides]:
+    return _last_two_of(lowered.dims) if isinstance(lowered, Tensor) else iter(())
+
+
+def _last_two_of(dims: Dims) -> Iterator[Sides]:
+    rows, columns = dims.from_right(2), dims.from_right(1)
+    if rows is not None and columns is not None:
+        yield rows, columns
+
+
+def _flat(lowered: Sequence[Any]) -> list[Any]:
+    """The operands of an equation, which may be passed as a list."""
+    return list(lowered[0]) if lowered and isinstance(lowered[0], (list, tuple)) else list(lowered)
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, Tensor) and index.dtype == "bool"
+
+
+def _have_batch(*sides: Dim) -> bool:
+    return any(isinstance(d.name, Axis) and naming.is_batch(d.name.name) for d in sides)
+
+
+def _is_of_letter(dim: Dim) -> bool:
+    return isinstance(dim.name, Axis) and naming.is_letter(dim.name.name)
