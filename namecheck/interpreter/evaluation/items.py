@@ -34,7 +34,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import shape_tests
+from namecheck.interpreter.evaluation import shape_tests, written_items
 from namecheck.interpreter.evaluation.attributes import DICTS
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -83,8 +83,7 @@ class Items:
                 size = shape_tests.size_at(value.key, index.value)
                 if size is not None:
                     return sized(size)
-            key = index.value if isinstance(index, Const) else index.key
-            return Opaque(Item(value.key, key, type(key).__name__))
+            return written_items.read(self.interpreter, value, index, store)
         if isinstance(value, (External, ClassValue)):
             return value  # a generic alias: Batch[int] is Batch
         if isinstance(value, TorchModule):
@@ -254,6 +253,8 @@ class Items:
                         store.set((number, index.value), value)
                 case Attribute(Instance() | TorchModule() as owner, str() as part) if part in DICTS:
                     self.interpreter.set_attribute(owner, index, value, store)
+                case _:
+                    written_items.write(self.interpreter, target, index, store)
 
     def _write_entry(self, dict_value: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(dict_value, store)
