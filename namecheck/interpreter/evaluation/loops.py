@@ -70,8 +70,11 @@ class Loops:
             return self._each(loop, content, store, frame, moment)
 
         counter = _tested_counter(loop) if self._is_observed else None
+        most = _most_rounds(loop.iter)
 
         def enter(layer: Store, number: int | None) -> list[Store]:
+            if number is not None and most is not None and number >= most:
+                return []
             item = joins.pick(content, self.interpreter.new_address(), layer)
             self.interpreter.bind(loop.target, item, layer, frame)
             if counter is not None and number is not None:
@@ -383,6 +386,29 @@ def _counter(loop: ast.For | ast.AsyncFor) -> ast.Name | None:
     elif not is_name(call.func, "range"):
         return None
     return target if isinstance(target, ast.Name) else None
+
+
+def _most_rounds(iterated: ast.expr) -> int | None:
+    """How many rounds a loop has at most: ``range(min(1, n))``, ``items[:1]``; None if unknown."""
+    if isinstance(iterated, ast.Call) and is_name(iterated.func, "enumerate") and iterated.args:
+        return _most_rounds(iterated.args[0])
+    bounds: list[ast.expr | None] = []
+    if isinstance(iterated, ast.Subscript) and isinstance(iterated.slice, ast.Slice):
+        bounds = [iterated.slice.upper] if iterated.slice.lower is None else []
+    elif (
+        isinstance(iterated, ast.Call)
+        and is_name(iterated.func, "range")
+        and len(iterated.args) == 1
+    ):
+        count = iterated.args[0]
+        if isinstance(count, ast.Call) and is_name(count.func, "min"):
+            bounds = [*count.args]
+    numbers = [
+        bound.value
+        for bound in bounds
+        if isinstance(bound, ast.Constant) and isinstance(bound.value, int)
+    ]
+    return min(numbers, default=None)
 
 
 @lru_cache(maxsize=1024)
