@@ -5,7 +5,9 @@ read and in the result. Each has a scope of its own: two letters may well have o
 pairs, and ``n`` of one tensor need not have the size of ``n`` of another.
 
 A pattern that reads a dim under one letter, and has another dim of the same tensor under the word
-that its own function has given to that one, contradicts it.
+that its own function has given to that one, contradicts it if the letter there is a word of the
+tensor as well: the same words in another order. One word alone may have two meanings: ``d`` is a
+depth in an unpacking, and the features of a head in a pattern.
 """
 
 from __future__ import annotations
@@ -194,6 +196,8 @@ def _contradicted(
         other = single[place]
         if place == position or other is None or words[position] == letter:
             continue
+        if not any(_is_called(dim, other) for dim in dims.prefix):
+            continue  # the two have one word in common, which may mean two things
         between = single[min(position, place) : max(position, place) + 1]
         if _are_merged(between, pattern.result):
             continue  # in the order in which they stand, whatever they are called
@@ -214,6 +218,12 @@ def _contradicted(
             help="Write the letters in the order of the dims.",
         )
     return None
+
+
+def _is_called(dim: Dim, letter: str) -> bool:
+    """Whether a letter is the word of a dim or the initial of its parts: h of ``num_heads``."""
+    word = naming.word(dim.name) or ""
+    return word == letter or letter in (part[:1] for part in word.lower().split("_"))
 
 
 def _are_merged(letters: Sequence[str | None], result_term: Term | None) -> bool:
