@@ -20,6 +20,7 @@ from namecheck.interpreter.domain.values import (
     Environment,
     External,
     FieldOptions,
+    FunctionValue,
     Instance,
     Opaque,
     TupleValue,
@@ -158,6 +159,9 @@ class Classes:
         if self._is_called_by_metaclass(cls, call.store):
             self.interpreter.havoc_arguments(call)
             return self.interpreter.fresh("instance")
+        creator = class_lookup.attribute(cls, "__new__", call.store)
+        if isinstance(creator, FunctionValue):  # for what it writes to the class
+            self.interpreter.call(BoundMethod(creator, cls), call)
         instance = Instance(self.interpreter.new_address(), cls)
         maker = class_lookup.attribute(cls, "__init__", call.store)
         if maker is not None:

@@ -57,7 +57,9 @@ class Following:
             self.havoc_variables(function, call.store)
             return False
         elsewhere = scopes.is_unwritten(function.node)
-        if is_told or elsewhere or self.too_deep(function, call.frame) or not self._spend():
+        builds = _goes_on_to_build(function, call)
+        is_deep = self.too_deep(function, call.frame, is_short=builds)
+        if is_told or elsewhere or is_deep or not self._spend():
             interpreter.progress.events += 1
             renames = interpreter.context.files.renames_in_place(interpreter.source)
             interpreter.havoc_arguments(call, "names" if renames else "")
@@ -129,10 +131,10 @@ class Following:
             del values[0]
         return any(named_values.may_lead_to_names(value, call.store) for value in values)
 
-    def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
+    def too_deep(self, function: FunctionValue, frame: Frame, *, is_short: bool = False) -> bool:
         """Whether the call stack is so deep that the body of a function is not run."""
         budget, around = self.interpreter.budget, self.interpreter.progress.around
-        is_short = (
+        is_short = is_short or (
             budget.shallow and self.interpreter.context.files.unfollowed(function.node).is_short
         )
         if circumstances.depth(frame) > budget.depth(is_short=is_short):
@@ -157,3 +159,16 @@ class Following:
         if around is not None:
             around.is_handed_on = True
         return True
+
+
+def _goes_on_to_build(function: FunctionValue, call: Call) -> bool:
+    """Whether a constructor calls that of a base for its own object: ``super().__init__(dim)``.
+
+    What it leaves unknown of the object is unknown wherever the object is used.
+    """
+    caller = call.frame.environment
+    constructors = [
+        isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        for node in (function.node, caller.scope)
+    ]
+    return all(constructors) and bool(call.args) and call.args[0] == caller.receiver

@@ -353,7 +353,7 @@ class Interpreter(Protocol):
     def can_matter(self, function: FunctionValue) -> bool:
         """Whether a function can affect names."""
 
-    def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
+    def too_deep(self, function: FunctionValue, frame: Frame, *, is_short: bool = False) -> bool:
         """Whether calls are nested too deeply to follow another function."""
 
     def is_handed_on(self, frame: Frame) -> bool:

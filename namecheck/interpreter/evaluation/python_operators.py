@@ -25,6 +25,7 @@ from namecheck.interpreter.domain.values import (
     DictValue,
     Entries,
     External,
+    FunctionValue,
     Generator,
     Instance,
     Key,
@@ -482,6 +483,8 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
         return True
     if isinstance(left, Mutable) and isinstance(right, Mutable):
         return None if identities.may_be_one(left, right) else False
+    if isinstance(left, FunctionValue) and isinstance(right, FunctionValue):
+        return False if left.node is not right.node else None
     return False if comparisons.are_other_types(left, right) else None
 
 
