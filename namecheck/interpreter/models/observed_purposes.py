@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from namecheck.core import names as naming
+from namecheck.core.findings import Place
 from namecheck.core.names import Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
@@ -31,7 +32,8 @@ _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "t
 _OF_PLACES: Final = ("NC101", "NC102")
 # Contradictions about sizes that are sums.
 _OF_SIZES: Final = ("NC201", "NC202")
-# Contradictions about the number of dims.
+# Contradictions about dims, and those about their number.
+_OF_DIMS: Final = ("NC1", "NC2")
 _OF_RANKS: Final = ("NC203", "NC206", "NC207")
 
 
@@ -166,19 +168,41 @@ def is_of_another_case(
 ) -> bool:
     """Whether a function that was called handles a case here that may not be that of its caller.
 
-    It has branched on what nobody knows, as the rank or the kind of an argument, and it has not
-    read itself what contradicts: one size that it has read says nothing of the rank.
+    It has branched on what nobody knows, as the rank or the kind of an argument, or a flag of its
+    object, and neither it nor a function that it calls there has read what contradicts: one size
+    that it has read says nothing of the rank.
     """
-    frame = outside_comprehensions(frame)
-    if not is_in_undecided_case(frame) or declare(lowered_operands):
+    undecided = _undecided(frame, deep=contradiction.code.startswith(_OF_DIMS))
+    if undecided is None or declare(lowered_operands):
         return False
     if contradiction.code in _OF_RANKS:
         return True
-    places = origins.gather(every, store).values()
-    return not places or not all(is_within(place, frame, interpreter.source) for place in places)
+    places = origins.gather(every, store)
+    read = [place for word, place in places.items() if word in contradiction.names]
+    return not read or not all(_is_within(interpreter, each, frame, undecided) for each in read)
 
 
 def is_in_undecided_case(frame: Frame) -> bool:
     """Whether a function that was called has branched on what nobody knows."""
-    frame = outside_comprehensions(frame)
-    return bool(frame.undecided) and frame.is_called
+    return _undecided(frame) is not None
+
+
+def _undecided(frame: Frame, *, deep: bool = False) -> Frame | None:
+    """The function that is running, if it was called and has branched on what nobody knows.
+
+    If `deep`, the nearest one of the functions that have called each other.
+    """
+    frames = [*map(outside_comprehensions, frame.stack())]
+    return next(
+        (each for each in frames[: None if deep else 1] if each.undecided and each.is_called), None
+    )
+
+
+def _is_within(interpreter: Interpreter, place: Place, frame: Frame, outermost: Frame) -> bool:
+    """Whether a place is in one of the functions that are running from the outermost one on."""
+    for each in map(outside_comprehensions, frame.stack()):
+        if is_within(place, each, interpreter.context.source_of(each.environment)):
+            return True
+        if each is outermost:
+            break
+    return False
