@@ -452,6 +452,11 @@ class Attributes:
             owner = owner if module is None else module.number
         if owner in store.ledger.several and value != store.get((owner, name)):
             value = self.interpreter.fresh("written")  # to one of several that it stands for
+        is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
+        if is_observed and isinstance(target, Instance) and isinstance(value, TensorValue):
+            from namecheck.interpreter.evaluation import tied_attributes  # only where asked for
+
+            tied_attributes.learn(target, name, value, store)
         if owner is not None:
             store.write((owner, name), self._unwritten(target, name, store), value)
 
