@@ -41,6 +41,9 @@ class Unknown(enum.Enum):
     def __repr__(self) -> str:
         return "UNKNOWN"
 
+    def __str__(self) -> str:
+        return str(self.value)  # as messages show it
+
 
 UNKNOWN: Final = Unknown.UNKNOWN
 

@@ -303,3 +303,8 @@ def _bracketed(size: Known) -> str:
     single = isinstance(size, int) or (size.terms[0][1] == 1 and len(size.terms[0][0]) == 1)
     bare = single and (isinstance(size, int) or len(size.terms) == 1)
     return str(size) if bare else f"({size})"
+
+
+def listed(quantities: Iterable[object]) -> str:
+    """Sizes as messages list them: ``[3, C, ?]``."""
+    return f"[{', '.join(map(str, quantities))}]"

@@ -10,6 +10,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.devices import META
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate
 from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
+from namecheck.core.sizes import listed
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, DimArguments, TensorOrNumber
 from namecheck.rules.broadcasting import broadcast
@@ -168,7 +169,7 @@ def selects(input: Tensor, dim: DimArgument, index: Any) -> Dims:
     if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
         raise Contradiction(
             "NC206",
-            f"select(): index {index} out of range for tensor of size {list(input.dims.sizes)} "
+            f"select(): index {index} out of range for tensor of size {listed(input.dims.sizes)} "
             f"at dimension {_spoken(input.dims[place].name, place)}",
             error="IndexError",
             help=f"The dimension has size {size}.",

@@ -17,7 +17,7 @@ from namecheck.core.dims import (
     named_by,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
-from namecheck.core.sizes import Expression
+from namecheck.core.sizes import Expression, listed
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.arguments import DimArgument
 from namecheck.rules.dim_map import reaching
@@ -95,14 +95,14 @@ def split_with_sizes(
         raise _refused(
             "NC206",
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
-            f"split_sizes={list(split_sizes)}",
+            f"split_sizes={listed(split_sizes)}",
         )
     if agree(added(piece_sizes), size) is Answer.NO:
         raise Contradiction(
             "NC201",
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size "
             f"at dimension {dim if isinstance(dim, int) else place}), but got "
-            f"split_sizes={list(split_sizes)}",
+            f"split_sizes={listed(split_sizes)}",
             help=f"The sizes must add up to {size}.",
         )
     return _pieces(dims, place, piece_sizes)

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from namecheck.core import dims
 from namecheck.core.faults import Exhausted
 from namecheck.core.names import UNKNOWN
-from namecheck.core.sizes import Expression, Known, divided, same, substituted, symbol, symbols
+from namecheck.core.sizes import (
+    Expression,
+    Known,
+    divided,
+    listed,
+    same,
+    substituted,
+    symbol,
+    symbols,
+)
 
 D, H, S, T = map(symbol, "dhst")
 
@@ -145,3 +154,8 @@ def test_a_product_that_is_too_large_is_unknown() -> None:
     assert dims.product([1 << 62] * 40) is UNKNOWN
     assert dims.added([1 << 2_000, 1]) is UNKNOWN
     assert dims.product([symbol("a"), 1 << 2_000]) is UNKNOWN
+
+
+def test_messages_show_an_unknown_size_as_a_question_mark() -> None:
+    assert f"{UNKNOWN}" == "?"
+    assert listed([3, symbol("C"), UNKNOWN]) == "[3, C, ?]"
