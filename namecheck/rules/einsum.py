@@ -193,12 +193,12 @@ def _check_count(terms: Sequence[Subscripts], tensors: list[Tensor]) -> None:
         raise _malformed(f"{relation} operands were provided than specified in the equation")
 
 
-def diagonals(equation: str, operands: Sequence[Any]) -> list[tuple[Dim, Dim]]:
+def diagonals(equation: str, lowered_operands: Sequence[Any]) -> list[tuple[Dim, Dim]]:
     """The dims of which one operand is the diagonal: those of a letter that it has twice."""
     pairs = []
     try:
         terms, _ = _read(equation)
-        for term, tensor in zip(terms, operands, strict=False):
+        for term, tensor in zip(terms, lowered_operands, strict=False):
             if len(set(term)) < len(term) and isinstance(tensor, Tensor):
                 _check_rank(term, tensor.dims, 0)
                 lettered = list(_with_dims(term, tensor.dims))

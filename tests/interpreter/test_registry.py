@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +13,13 @@ import pytest
 import torch
 
 from namecheck.interpreter import models
-from namecheck.interpreter.domain.values import DictValue, ListValue, TorchModule, TupleValue
+from namecheck.interpreter.domain.values import (
+    DictValue,
+    ListValue,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+)
 from namecheck.interpreter.models import registry
 
 registry.discover()
@@ -33,7 +39,8 @@ _NAMES = sorted(
 _TYPES: Final = {
     ListValue: (list, set, deque, type(iter(()))),
     TupleValue: (tuple, torch.Size, NamedTuple("Row", [])),
-    DictValue: (dict,),
+    DictValue: (dict, OrderedDict),
+    TensorValue: (torch.Tensor,),
     TorchModule: (torch.nn.Module,),
 }
 

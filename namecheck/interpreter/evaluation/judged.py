@@ -13,7 +13,6 @@ from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.dims import Size, observed
 from namecheck.core.findings import Span
 from namecheck.core.names import Axis
-from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.values import TensorValue, Value
 
@@ -177,13 +176,13 @@ class Judged:
         self.failed.pop(key, None)
         self.refused.pop(key, None)
 
-    def equate(self, size: Expression, other_size: Expression) -> None:
+    def equate(self, own_size: Size, other_size: Size) -> None:
         """Note two axes of one tensor that have one size, as a later call shows."""
-        pair = _readings(size) | _readings(other_size)
+        pair = _readings(own_size) | _readings(other_size)
         if len(pair) == 2:
             self.equal.add(pair)
 
-    def is_uncertain(self, key: Key, names: Collection[str]) -> bool:
+    def is_uncertain(self, key: Key, about: Collection[str]) -> bool:
         """Whether a finding about names depends on branches that may never be taken together.
 
         Or whether it depends on two sizes that are equal, as the code shows elsewhere.
@@ -192,13 +191,13 @@ class Judged:
             self.is_doubtful(key)
             or self.is_mixture(key)
             or self.is_of_other_words(key)
-            or self.is_about_equal(key, names)
+            or self.is_about_equal(key, about)
         )
 
-    def is_about_equal(self, key: Key, names: Collection[str]) -> bool:
+    def is_about_equal(self, key: Key, about: Collection[str]) -> bool:
         """Whether a finding is about the words of two axes that have one size."""
         attempts = [attempt for _, attempt in self.refused.get(key, [])]
-        pairs = [pair for pair in self.equal if {word for word, _ in pair} == set(names)]
+        pairs = [pair for pair in self.equal if {word for word, _ in pair} == set(about)]
         return bool(attempts) and all(
             any(pair <= attempt.readings() for pair in pairs) for attempt in attempts
         )

@@ -29,13 +29,13 @@ def is_around(product: ast.AST) -> bool:
     return ast.dump(_unturned(first)) == ast.dump(_unturned(right))
 
 
-def _unturned(factor: ast.expr) -> ast.expr:
+def _unturned(factor_node: ast.expr) -> ast.expr:
     """A factor without a transposition: ``m`` of ``m.T``."""
     while True:
-        callee = factor.func if isinstance(factor, ast.Call) else factor
+        callee = factor_node.func if isinstance(factor_node, ast.Call) else factor_node
         if not isinstance(callee, ast.Attribute) or callee.attr not in _TURNS:
-            return factor
-        factor = callee.value
+            return factor_node
+        factor_node = callee.value
 
 
 def repeated_matrix(product: ast.AST, around: ast.AST) -> int | None:
@@ -44,10 +44,10 @@ def repeated_matrix(product: ast.AST, around: ast.AST) -> int | None:
     for loop in nodes(around) if factors else ():
         if not isinstance(loop, _LOOPS) or product not in nodes(loop):
             continue
-        assigned = _assigned(loop)
+        by_word = _assigned(loop)
         for index in (0, 1):
-            is_same = not _is_assigned(factors[index], assigned)
-            if is_same and _comes_back(product, factors[1 - index], assigned):
+            is_same = not _is_assigned(factors[index], by_word)
+            if is_same and _comes_back(product, factors[1 - index], by_word):
                 return index
     return None
 
@@ -66,30 +66,30 @@ def _factors(product: ast.AST | None) -> Sequence[ast.expr]:
 
 
 def _assigned(loop: ast.AST) -> dict[str, list[ast.expr]]:
-    assigned: dict[str, list[ast.expr]] = {}
+    by_word: dict[str, list[ast.expr]] = {}
     for node in nodes(loop):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            assigned.setdefault(node.targets[0].id, []).append(node.value)
+            by_word.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, (ast.For, ast.AsyncFor)):
             for target in nodes(node.target):
                 if isinstance(target, ast.Name):
-                    assigned.setdefault(target.id, [])
-    return assigned
+                    by_word.setdefault(target.id, [])
+    return by_word
 
 
-def _is_assigned(factor: ast.expr, assigned: _Assigned) -> bool:
+def _is_assigned(factor_node: ast.expr, by_word: _Assigned) -> bool:
     """Whether a factor may be another one in each round."""
-    return any(isinstance(part, ast.Name) and part.id in assigned for part in nodes(factor))
+    return any(isinstance(part, ast.Name) and part.id in by_word for part in nodes(factor_node))
 
 
-def _comes_back(product: ast.AST, factor: ast.expr, assigned: _Assigned) -> bool:
+def _comes_back(product: ast.AST, factor_node: ast.expr, by_word: _Assigned) -> bool:
     """Whether a loop assigns a product, or what has its dims, to a variable of its factor."""
-    words = [part.id for part in _alike(factor, assigned) if isinstance(part, ast.Name)]
-    values = (value for word in words for value in assigned.get(word, ()))
-    return any(part is product for value in values for part in _alike(value, assigned))
+    words = [part.id for part in _alike(factor_node, by_word) if isinstance(part, ast.Name)]
+    values = (value for word in words for value in by_word.get(word, ()))
+    return any(part is product for value in values for part in _alike(value, by_word))
 
 
-def _alike(expression: ast.expr, assigned: _Assigned) -> Iterator[ast.expr]:
+def _alike(expression: ast.expr, by_word: _Assigned) -> Iterator[ast.expr]:
     """The expressions that an expression may have its dims from, through variables of a loop."""
     pending, seen = [expression], set[str]()
     while pending:
@@ -106,4 +106,4 @@ def _alike(expression: ast.expr, assigned: _Assigned) -> Iterator[ast.expr]:
                 pending += value, *args[:1]
             case ast.Name(word) if word not in seen:
                 seen.add(word)
-                pending += assigned.get(word, ())
+                pending += by_word.get(word, ())

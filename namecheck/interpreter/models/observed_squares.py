@@ -87,9 +87,10 @@ def _of_product(operator_call: OperatorCall, lowered: Sequence[Any]) -> Iterator
         for rows, columns in _last_two(lowered[0]):
             if _is_of_letter(rows) and _is_of_letter(columns):
                 yield rows, columns
-    index = repeated_factors.repeated_matrix(node, scope)
-    if index is not None:
-        yield from _last_two(lowered[index])
+    if any(map(_has_two_words, lowered)):  # the loops of a function are long to search
+        index = repeated_factors.repeated_matrix(node, scope)
+        if index is not None:
+            yield from _last_two(lowered[index])
     if repeated_factors.is_around(node) and all(isinstance(each, Tensor) for each in lowered):
         dims, met_dims = (each.dims for each in lowered)
         last, met = dims.from_right(1), met_dims.from_right(2) or met_dims.from_right(1)
@@ -97,12 +98,12 @@ def _of_product(operator_call: OperatorCall, lowered: Sequence[Any]) -> Iterator
             yield last, met
 
 
-def _beneath_squares(operands: Sequence[Any]) -> Iterator[Sides]:
+def _beneath_squares(lowered_operands: Sequence[Any]) -> Iterator[Sides]:
     """The last two dims of a tensor that a square is laid on, of which one has its size.
 
     The batch is no side. A tensor that has the size at another place, too, may be turned wrongly.
     """
-    every = [operand.dims for operand in operands if isinstance(operand, Tensor)]
+    every = [operand.dims for operand in lowered_operands if isinstance(operand, Tensor)]
     for square, dims in permutations(every, 2):
         for row, column in _last_two_of(square):
             if row.size != column.size or not isinstance(row.size, Expression):
@@ -113,9 +114,9 @@ def _beneath_squares(operands: Sequence[Any]) -> Iterator[Sides]:
                     yield one, other
 
 
-def _of_kronecker_sum(operands: Sequence[Any]) -> Iterator[Sides]:
+def _of_kronecker_sum(lowered_operands: Sequence[Any]) -> Iterator[Sides]:
     """The sides of a matrix in ``kron(eye(n), a) + kron(a, eye(m))``: [n*n, n*m] and [n*m, m*m]."""
-    every = [operand.dims for operand in operands if isinstance(operand, Tensor)]
+    every = [operand.dims for operand in lowered_operands if isinstance(operand, Tensor)]
     for one, other in permutations(every, 2):
         for (first, middle), (met, last) in product(_last_two_of(one), _last_two_of(other)):
             if middle.size != met.size or not all(map(has_words, (first, middle, last))):
@@ -124,9 +125,9 @@ def _of_kronecker_sum(operands: Sequence[Any]) -> Iterator[Sides]:
                 yield _without_common(first, middle)
 
 
-def _without_common(one: Dim, other: Dim) -> Sides:
+def _without_common(*merged_dims: Dim) -> Sides:
     """Two products of sizes without their common factors."""
-    factors = [Counter(_factors(dim)) for dim in (one, other)]
+    factors = [Counter(_factors(dim)) for dim in merged_dims]
     common = factors[0] & factors[1]
     rests = [multiplied((each - common).elements()) for each in factors]
     return new_dim(rests[0]), new_dim(rests[1])
@@ -135,6 +136,14 @@ def _without_common(one: Dim, other: Dim) -> Sides:
 def _factors(dim: Dim) -> Iterator[Size]:
     for monomial, _ in dim.size.terms if isinstance(dim.size, Expression) else ():
         yield from (Expression((((atom,), 1),)) for atom in monomial)
+
+
+def _has_two_words(lowered: Any) -> bool:
+    """Whether the last two dims of a tensor have two words."""
+    return any(
+        has_words(one) and has_words(other) and one.size != other.size
+        for one, other in _last_two(lowered)
+    )
 
 
 def _last_two(lowered: Any) -> Iterator[Sides]:

@@ -85,7 +85,7 @@ def _names_dims(parameter: Parameter) -> bool:
 def _translated(
     value: Any,
     parameter: Parameter,
-    tensors: Sequence[torch.Tensor],
+    owners: Sequence[torch.Tensor],
     receivers: Sequence[torch.Tensor],
 ) -> Any:
     """An argument with indices for names, which are those of `receivers`, or of a tensor each."""
@@ -93,7 +93,7 @@ def _translated(
         return _indices(value, receivers)
     if not isinstance(value, (list, tuple)):
         return value
-    return [_indices(part, (tensor,)) for part, tensor in zip(value, tensors, strict=False)]
+    return [_indices(part, (tensor,)) for part, tensor in zip(value, owners, strict=False)]
 
 
 def contains_text(value: Any) -> bool:
