@@ -6,6 +6,8 @@ from collections.abc import Hashable
 
 from namecheck import operators
 from namecheck.core.dtypes import Defaults
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.meter import INFERENCE
 from namecheck.interpreter.evaluation.context import Context
 from namecheck.interpreter.models.torch.conversion import steps
@@ -26,6 +28,7 @@ class RuleApplications:
 
         A result that another file has cached costs as much: files are judged in any order.
         """
+        lowered_inputs = _with_first_operand(operator_call, lowered_inputs)
         meter = self._context.ledger.meter
         meter.spend(steps(lowered_inputs.args))
         key = self._key(operator_call, lowered_inputs, defaults)
@@ -41,6 +44,7 @@ class RuleApplications:
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
     ) -> operators.Inference:
         """The same for operands that are only supposed, of which a call has few: free of steps."""
+        lowered_inputs = _with_first_operand(operator_call, lowered_inputs)
         key = self._key(operator_call, lowered_inputs, defaults)
         answer = self._context.inferences.get(key)
         if answer is None:
@@ -78,3 +82,16 @@ class RuleApplications:
             operator_call.out_is_input,
             *frozen_inputs,
         )
+
+
+def _with_first_operand(operator_call: OperatorCall, lowered_inputs: Inputs) -> Inputs:
+    """The arguments of a layer, of which the first one of the call itself is a tensor.
+
+    Where nothing is known of it, `infer` could not tell it from an argument of the constructor.
+    """
+    row, begun, args = operator_call.row, operator_call.begun, lowered_inputs.args
+    if row is None or not row.ctor or begun is None or len(args) <= begun.args:
+        return lowered_inputs
+    if args[begun.args] is not UNKNOWN or "tensor" not in row.signatures[0][0].kinds:
+        return lowered_inputs
+    return Inputs([*args[: begun.args], Tensor(), *args[begun.args + 1 :]], lowered_inputs.keywords)
