@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import ListValue, Repeated, Value
+from namecheck.interpreter.domain.values import Generator, ListValue, Repeated, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -19,6 +19,33 @@ Content: TypeAlias = tuple[Value, ...] | Repeated
 def items(interpreter: Interpreter, value: Value, call: Call, *, whole: bool) -> Content:
     """The items of a value; `whole` says that iteration certainly exhausts it."""
     return interpreter.iterate_any(value, call.node, call.store, call.frame, whole=whole)
+
+
+def items_together(interpreter: Interpreter, args: Sequence[Value], call: Call) -> list[Content]:
+    """The items of values that are iterated in step: one iterator gives its items in turns."""
+    shared_items: list[Content] = []
+    for index, value in enumerate(args):
+        is_again = is_iterator(value) and value in args[:index]
+        shared_items.append(
+            shared_items[args.index(value)]
+            if is_again
+            else items(interpreter, value, call, whole=False)
+        )
+    return [_turn(shared_items[index], args, index) for index in range(len(args))]
+
+
+def _turn(content: Content, args: Sequence[Value], index: int) -> Content:
+    """The items that an argument takes of an iterator which other arguments are, too."""
+    value = args[index]
+    if isinstance(content, Repeated) or not is_iterator(value):
+        return content
+    return content[args[:index].count(value) :: args.count(value)]
+
+
+def is_iterator(value: Value) -> bool:
+    """Whether iterating a value takes its items away."""
+    is_list = isinstance(value, ListValue) and value.kind == "iterator"
+    return is_list or isinstance(value, Generator)
 
 
 def invoke(

@@ -208,7 +208,7 @@ def tee(interpreter: Interpreter, call: Call) -> Value:
 @model("itertools.zip_longest")
 def zip_longest(interpreter: Interpreter, call: Call) -> Value:
     """``itertools.zip_longest(a, b, fillvalue=value)``."""
-    contents = [_items(interpreter, arg, call) for arg in call.args]
+    contents = primitives.items_together(interpreter, call.args, call)
     filling = call.kwargs.get("fillvalue", NONE)
     if any(isinstance(content, Repeated) for content in contents):
         columns = (primitives.each(content, call.store) for content in contents)

@@ -90,7 +90,7 @@ def _numbering(interpreter: Interpreter, start: Value) -> Callable[[Value, Store
 @model("builtins.zip")
 def zip_(interpreter: Interpreter, call: Call) -> Value:
     """``zip(a, b)``."""
-    contents = [primitives.items(interpreter, arg, call, whole=False) for arg in call.args]
+    contents = primitives.items_together(interpreter, call.args, call)
     count = min((len(c) for c in contents if not isinstance(c, Repeated)), default=0)
     ends = [not c.endless for c in contents if isinstance(c, Repeated)]
     if any(ends) or len(ends) == len(contents):
@@ -128,7 +128,7 @@ def map_(interpreter: Interpreter, call: Call) -> Value:
             return primitives.invoke(interpreter, callee, [element], within)
 
         return interpreter.generators.changed(generator, apply)
-    contents = [primitives.items(interpreter, arg, call, whole=False) for arg in call.args[1:]]
+    contents = primitives.items_together(interpreter, call.args[1:], call)
     if any(isinstance(content, Repeated) for content in contents):
         each = [
             content.each if isinstance(content, Repeated) else interpreter.fresh("item")
@@ -166,7 +166,7 @@ def filter_(interpreter: Interpreter, call: Call) -> Value:
 def iter_(interpreter: Interpreter, call: Call) -> Value:
     """``iter(items)``."""
     value = call.argument(0)
-    if isinstance(value, Generator) or (isinstance(value, ListValue) and value.kind == "iterator"):
+    if primitives.is_iterator(value):
         return value
     content = primitives.items(interpreter, value, call, whole=True)
     return content if isinstance(content, Repeated) else primitives.iterator(interpreter, content)
