@@ -18,7 +18,6 @@ from namecheck.core.dims import (
     are_apart,
     clash,
     locate_index,
-    observed,
     of_rank,
     product,
 )
@@ -123,7 +122,8 @@ def check_sides(left: Dims, right: Dims) -> None:
     """Refuse to contract a dim with one side of a matrix whose other side has its size.
 
     Such a matrix is made with two numbers of the code, so that it is no square. What is read of a
-    tensor may well be the sides of one, and a layer may have as many features as it takes.
+    tensor, or declared in two places, may well be the sides of one, and a layer may have as many
+    features as it takes.
     """
     rows, columns = left.from_right(1), right.from_right(2)
     if rows is None or columns is None:
@@ -139,7 +139,7 @@ def _are_numbers(size: Size, other_size: Size) -> bool:
     if not isinstance(size, Expression) or isinstance(other_size, Unknown) or other_size == 1:
         return False
     words = symbols(size), symbols(other_size)
-    return words[0].isdisjoint(words[1]) and not observed(size) and not observed(other_size)
+    return words[0].isdisjoint(words[1]) and all(map(naming.is_number, words[0] | words[1]))
 
 
 @rule(memory="fresh", overlaps="refused")
