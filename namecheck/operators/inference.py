@@ -22,7 +22,7 @@ from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor, join
 from namecheck.effects import attributes, dtype
 from namecheck.effects.words import Parameter, Signature
-from namecheck.operators import result_names, signatures
+from namecheck.operators import signatures
 from namecheck.operators.row import Operator
 from namecheck.operators.shipped import fault
 from namecheck.operators.tables import table
@@ -90,7 +90,7 @@ def infer(
             return _of_resized_input(out)
         if out_is_input is Answer.YES and is_elementwise and row.out != "takes late":
             inference = _of_unresized_input(out, inference)
-        result_names.check((inference.result, *inference.after.values()), semantics)
+        refusals.check_results((inference.result, *inference.after.values()), semantics)
         return inference
     except signatures.Unbound:
         return _of_unknown(row, inplace, args, kwargs)
@@ -139,10 +139,9 @@ def _writes_to_its_only_input(
     row: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], out_is_input: Answer
 ) -> bool:
     """Whether ``out=`` is the one tensor whose shape the result has: nothing is resized."""
-    inputs = [value for value in args if isinstance(value, Tensor)]
-    inputs += [value for key, value in kwargs.items() if key != "out" and isinstance(value, Tensor)]
-    keeps = row.names == "keeps_input_names"
-    return keeps and out_is_input is Answer.YES and len(inputs) == 1
+    inputs = (*args, *(value for key, value in kwargs.items() if key != "out"))
+    is_alone = sum(isinstance(value, Tensor) for value in inputs) == 1
+    return is_alone and row.names == "keeps_input_names" and out_is_input is Answer.YES
 
 
 def _of_resized_input(out: Any) -> Inference:

@@ -1,17 +1,21 @@
 """The errors of torch 2.12 for calls that do not support names.
 
 The table says which operators it refuses (`operators/table/`); this module has the texts of the
-errors, and the refusals that depend on more than the overload.
+errors, and the refusals that depend on more than the overload. In every semantics a result must
+have names that a tensor can have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from namecheck.core import names as naming
 from namecheck.core.layouts import SPARSE
 from namecheck.core.names import Answer, Contradiction
+from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor
+from namecheck.rules import dim_map
 
 _DIMNAME = "(dimname)"
 _DENSE_ALONE: Final = "torch 2.12 gives names to dense tensors alone: name what `to_dense` returns."
@@ -136,3 +140,25 @@ TEXTS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Contradiction]]] = 
     "only_strided": lambda *_: only_strided(),
     "no_view": lambda _, arguments: no_view(arguments["input"]),
 }
+
+
+def check_results(results: Iterable[Any], semantics: Semantics) -> None:
+    """Refuse names that no tensor can have: a label twice; natively names of too many dims.
+
+    Native torch has tensors with a name twice, the products of some batches (recorded: matmul).
+    """
+    for tensor in _tensors(results):
+        if semantics is Semantics.NAMECHECK:
+            naming.check_distinct(tensor.names)
+        elif has_named(tensor) is Answer.YES:
+            dim_map.check_name_count(tensor.dims, tensor.names)
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, Many):
+            yield value.each
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)

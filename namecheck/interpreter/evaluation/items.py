@@ -34,7 +34,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import shape_tests, written_items
+from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.attributes import DICTS
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -83,6 +83,8 @@ class Items:
                 size = shape_tests.size_at(value.key, index.value)
                 if size is not None:
                     return sized(size)
+            from namecheck.interpreter.evaluation import written_items  # only for unknown values
+
             return written_items.read(self.interpreter, value, index, store)
         if isinstance(value, (External, ClassValue)):
             return value  # a generic alias: Batch[int] is Batch
@@ -254,6 +256,8 @@ class Items:
                 case Attribute(Instance() | TorchModule() as owner, str() as part) if part in DICTS:
                     self.interpreter.set_attribute(owner, index, value, store)
                 case _:
+                    from namecheck.interpreter.evaluation import written_items
+
                     written_items.write(self.interpreter, target, index, store)
 
     def _write_entry(self, dict_value: DictValue, index: Value, value: Value, store: Store) -> None:

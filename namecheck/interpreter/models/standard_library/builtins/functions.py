@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from namecheck.core import parsing
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, identities, joins, scopes
 from namecheck.interpreter.domain.provenance import Result, Version
@@ -315,7 +315,7 @@ def exec_(interpreter: Interpreter, call: Call) -> Value:
     names = None
     if isinstance(text, Const) and isinstance(text.value, str):
         with suppress(SyntaxError, ValueError):
-            names = scopes.examine(ast.parse(text.value)).local
+            names = scopes.examine(parsing.module(text.value)).local
     environment = call.frame.environment
     for number in dict.fromkeys((environment.number, environment.module.number)):
         havoc.variables(number, call.store, names)
