@@ -72,6 +72,11 @@ def of_result(
         operand = call_operands.single.get(name)
         if _is_sparse(operand) or (memory_effect.word in COMPUTED and _is_reordered(operand)):
             return UNKNOWN
+    in_place = call_operands.arguments.get("inplace")
+    if in_place is not None and not isinstance(in_place, (bool, int, float, str)):
+        return UNKNOWN
+    if in_place:  # ``F.relu(x, True)`` returns `x`
+        return _same(answer, memory_effect, call_operands)
     memories: Memory | list[Memory] = WORDS[memory_effect.word](
         answer, memory_effect, call_operands
     )
