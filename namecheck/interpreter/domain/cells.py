@@ -158,6 +158,9 @@ class ModuleAttribute:
 class ModuleHook:
     """Whether a hook of this kind changes the calls of a module; of every module for None."""
 
+    BEFORE: ClassVar[str] = "before"
+    AFTER: ClassVar[str] = "after"
+
     kind: str
     address: Hashable
 

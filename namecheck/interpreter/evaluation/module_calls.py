@@ -30,8 +30,6 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-BEFORE: Final = "before"
-AFTER: Final = "after"
 # Methods of containers, and functions, that return nothing.
 _RETURNING_NOTHING: Final = frozenset(
     {"__setitem__", "append", "clear", "extend", "insert", "print", "setattr", "update"}
@@ -90,11 +88,11 @@ def follow(
 ) -> Value:
     """Call a module as its hooks and the patches of torch change it."""
     store, address = call.store, called_module.address
-    if _has_hook(BEFORE, address, store):
+    if _has_hook(ModuleHook.BEFORE, address, store):
         unknown_args: list[Value] = [interpreter.fresh("argument") for _ in call.args]
         call = replace(call, arguments=replace(call.arguments, args=unknown_args))
     result = _unhooked(interpreter, called_module, call, proceed)
-    return interpreter.fresh("hooked") if _has_hook(AFTER, address, store) else result
+    return interpreter.fresh("hooked") if _has_hook(ModuleHook.AFTER, address, store) else result
 
 
 def _has_hook(kind: str, address: Address, store: Store) -> bool:

@@ -14,10 +14,8 @@ from typing import Any, Final
 import torch
 
 from namecheck.runtime.gate import loading
-from namecheck.runtime.patching.sites import Site
+from namecheck.runtime.patching.sites import REFUSALS, Site
 from namecheck.runtime.patching.wrapper_source import MISSING, Shape
-
-REFUSALS: Final = (TypeError, RuntimeError)
 
 
 class Style(IntEnum):

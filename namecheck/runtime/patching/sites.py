@@ -43,7 +43,10 @@ from namecheck.runtime.patching.call_plans import Plan
 from namecheck.runtime.patching.targets import Target
 from namecheck.runtime.patching.wrapper_source import LONGEST
 
-__all__ = ["NAMING", "Plan", "Site"]
+__all__ = ["NAMING", "REFUSALS", "Site"]
+
+# The errors with which torch refuses a call.
+REFUSALS: Final = (TypeError, RuntimeError)
 
 # A site with more kinds of calls has data among its arguments; its memos are then cleared.
 MOST_PLANS: Final = 4096
@@ -86,11 +89,11 @@ class Site:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call that may involve names."""
-        if run := self._exception((*args, *kwargs.values())):
+        if run := self._run_of_overriding((*args, *kwargs.values())):
             return run(args, kwargs)
         return self.perform(self._plan_or_raise(args, kwargs), args, kwargs)
 
-    def _exception(self, values: Sequence[Any]) -> Callable[..., Any] | None:
+    def _run_of_overriding(self, values: Sequence[Any]) -> Callable[..., Any] | None:
         """What runs a call of objects that override torch's functions; None if there are none.
 
         An object that is no tensor may have any attribute, so that it seems to have names.
@@ -104,7 +107,7 @@ class Site:
         """Run a call as torch does, and try again if that refuses it."""
         try:
             return self.original(*args, **kwargs)
-        except (TypeError, RuntimeError) as error:
+        except REFUSALS as error:
             return self.handle_refusal(error, args, kwargs)
 
     def _overridden(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -129,7 +132,7 @@ class Site:
         dims, and the names of the result. Calls that torch.jit traces are not remembered, because
         it compares the lines of repeated traces; nor are calls of overriding classes.
         """
-        if run := self._exception(args):
+        if run := self._run_of_overriding(args):
             return run(args, {})
         memo = self.exact_memos[len(args) - 1]
         is_query = self.target.row.names in targets.QUERIES
@@ -174,7 +177,7 @@ class Site:
         The entry has the arguments after the first (None if they do not change), and the names of
         the result.
         """
-        if run := self._exception((*args, *kwargs.values())):
+        if run := self._run_of_overriding((*args, *kwargs.values())):
             return run(args, kwargs)
         names = tensor_names.names_of(args[0])
         before = plan_keys.rank_of(args[0]) if names is None else names

@@ -22,8 +22,8 @@ import torch
 from namecheck.effects.words import Parameter, Signature
 from namecheck.runtime.core import tensor_names
 from namecheck.runtime.patching import gates, plan_keys, targets, wrapper_source
-from namecheck.runtime.patching.gates import REFUSALS, Style
-from namecheck.runtime.patching.sites import NAMING, Site
+from namecheck.runtime.patching.gates import Style
+from namecheck.runtime.patching.sites import NAMING, REFUSALS, Site
 from namecheck.runtime.patching.targets import Target
 from namecheck.runtime.patching.wrapper_source import MISSING, Shape
 
@@ -249,8 +249,6 @@ def _swift(site: Site) -> Callable[..., Any]:
     function is used if both take the same arguments in the same order.
     """
     target = site.target
-    if target.attribute in _CHECKING:
-        return site.original
     if target.attribute in _FUNCTIONS:
         return _FUNCTIONS[target.attribute]
     if target.form != "m" or (not target.special and isinstance(target.original, FunctionType)):
@@ -260,10 +258,11 @@ def _swift(site: Site) -> Callable[..., Any]:
     return function if same and isinstance(function, BuiltinFunctionType) else site.original
 
 
-# The methods that refuse dtypes before the function would.
-_CHECKING: Final = frozenset({"__invert__"})
-# The functions of methods whose rows differ from those of the functions, in the dtypes they refuse.
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"__matmul__": torch.matmul}
+# What runs methods that refuse other dtypes than the function of their row, or with another error.
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "__invert__": torch.Tensor.__invert__,
+    "__matmul__": torch.matmul,
+}
 
 
 def _parameters(patched: Target) -> list[Parameter]:

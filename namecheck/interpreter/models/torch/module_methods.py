@@ -7,7 +7,7 @@ from typing import Final
 
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.addresses import HeldTensor
-from namecheck.interpreter.domain.cells import TRAINING_MODE
+from namecheck.interpreter.domain.cells import TRAINING_MODE, ModuleHook
 from namecheck.interpreter.domain.values import (
     NONE,
     BuiltinMethod,
@@ -60,25 +60,25 @@ def unknown(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
 @method(TorchModule, "register_forward_hook")
 def register_forward_hook(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.register_forward_hook(f)``: what f returns replaces the result."""
-    return _add_hook(interpreter, "after", receiver, call)
+    return _add_hook(interpreter, ModuleHook.AFTER, receiver, call)
 
 
 @method(TorchModule, "register_forward_pre_hook")
 def register_forward_pre_hook(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.register_forward_pre_hook(f)``: what f returns replaces the arguments."""
-    return _add_hook(interpreter, "before", receiver, call)
+    return _add_hook(interpreter, ModuleHook.BEFORE, receiver, call)
 
 
 @model("torch.nn.modules.module.register_module_forward_hook")
 def register_hook_of_all(interpreter: Interpreter, call: Call) -> Value:
     """A forward hook of every module."""
-    return _add_hook(interpreter, "after", None, call)
+    return _add_hook(interpreter, ModuleHook.AFTER, None, call)
 
 
 @model("torch.nn.modules.module.register_module_forward_pre_hook")
 def register_pre_hook_of_all(interpreter: Interpreter, call: Call) -> Value:
     """A hook before the call of every module."""
-    return _add_hook(interpreter, "before", None, call)
+    return _add_hook(interpreter, ModuleHook.BEFORE, None, call)
 
 
 def _add_hook(interpreter: Interpreter, kind: str, receiver: Value | None, call: Call) -> Value:
