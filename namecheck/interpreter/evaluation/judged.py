@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
@@ -35,6 +35,7 @@ class Attempt:
 
     inputs: tuple[object, ...]
     values: Sequence[Value] = ()
+    operator: str = ""
 
     def is_mixed_of(self, accepted_attempts: Sequence[Attempt]) -> bool:
         """Whether each operand has been accepted, together with others.
@@ -67,6 +68,17 @@ class Attempt:
     def has_other_words(self, accepted_attempts: Sequence[Attempt]) -> bool:
         """Whether operands that were accepted differ from these in the words of axes alone."""
         return any(map(self._differs_in_words, accepted_attempts))
+
+    def is_turned(self, accepted_attempts: Iterable[Attempt]) -> bool:
+        """Whether the same operator accepts the same operands, but for one that is transposed."""
+        return any(map(self._differs_in_order, accepted_attempts))
+
+    def _differs_in_order(self, successful: Attempt) -> bool:
+        if (self.operator, len(self.inputs)) != (successful.operator, len(successful.inputs)):
+            return False
+        pairs = zip(self.inputs, successful.inputs, strict=True)
+        differing = [(mine, other) for mine, other in pairs if mine != other]
+        return 1 == len(differing) < len(self.inputs) and _are_transposed(*differing[0])
 
     def _differs_in_words(self, successful: Attempt) -> bool:
         """Whether tensors have axes of other words than successful ones, beside an equal tensor.
@@ -103,6 +115,17 @@ def _have_other_words(part: object, other: object) -> bool:
         and other_name not in names
         for name, other_name in pairs
     )
+
+
+def _are_transposed(part: object, other: object) -> bool:
+    """Whether two tensors have the same dims, but for the order of the last two read."""
+    if not isinstance(part, Tensor) or not isinstance(other, Tensor):
+        return False
+    dims, other_dims = part.dims.prefix, other.dims.prefix
+    if part.dims.open or other.dims.open or len(dims) < 2:
+        return False
+    is_read = all(_readings(dim.size) for dim in dims[-2:])
+    return is_read and dims == (*other_dims[:-2], *other_dims[:-3:-1])
 
 
 def _are_one(value: Value, accepted_value: Value) -> bool:
@@ -192,6 +215,7 @@ class Judged:
             or self.is_mixture(key)
             or self.is_of_other_words(key)
             or self.is_about_equal(key, about)
+            or self.is_of_both_sides(key)
         )
 
     def is_about_equal(self, key: Key, about: Collection[str]) -> bool:
@@ -201,6 +225,15 @@ class Judged:
         return bool(attempts) and all(
             any(pair <= attempt.readings() for pair in pairs) for attempt in attempts
         )
+
+    def is_of_both_sides(self, key: Key) -> bool:
+        """Whether an operator takes a matrix with the same operands, and its transpose with them.
+
+        The matrix is a square: ``cross_entropy(logits, own) + cross_entropy(logits.T, own)``.
+        """
+        attempts = [attempt for _, attempt in self.refused.get(key, [])]
+        every = [each for of_node in self.accepted.values() for _, each in of_node.values()]
+        return bool(attempts) and all(attempt.is_turned(every) for attempt in attempts)
 
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.

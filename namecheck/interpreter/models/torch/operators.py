@@ -201,7 +201,7 @@ class TorchOperators:
         contradiction = answer.contradiction or self._mirrored(operator_call, lowered_inputs)
         if contradiction is not None:
             return self._refused(operator_call, lowered_inputs, contradiction, defaults)
-        attempt = Attempt(inputs, operator_call.every)
+        attempt = Attempt(inputs, operator_call.every, operator_call.operator)
         number = operator_call.frame.environment.number
         interpreter.findings.judged.accept(number, operator_call.node, certain, attempt)
         if self._is_observed:
@@ -286,7 +286,7 @@ class TorchOperators:
             writes.forget_names(operator_call)
         source, node = interpreter.source, operator_call.node
         finding_key = source.filename, source.span(node), contradiction.code
-        attempt = Attempt(inputs, operator_call.every)
+        attempt = Attempt(inputs, operator_call.every, operator_call.operator)
         number = operator_call.frame.environment.number
         interpreter.findings.judged.refuse(finding_key, number, node, attempt)
         return self._missing(operator_call)
