@@ -187,6 +187,33 @@ def compare(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"]):
         reveal_names(joined(b, a))
     joined(a, b)
 """,
+    "equations that a call adds to those before it": """
+from jaxtyping import Float
+def joined(x, y, flag):
+    if flag:
+        assert x.shape[0] == y.shape[0]
+    return x
+def compare(
+    a: Float[torch.Tensor, "n"],
+    b: Float[torch.Tensor, "m"],
+    c: Float[torch.Tensor, "k"],
+    d: Float[torch.Tensor, "l"],
+    flag,
+):
+    reveal_names(joined(a, b, flag))
+    reveal_names(joined(c, d, flag))
+    a + b
+    c + d
+    a + c
+def certain(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"]):
+    reveal_names(joined(a, b, True))
+    reveal_names(a + b)
+def more(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"], c: Float[torch.Tensor, "k"]):
+    reveal_names(joined(a, b, True))
+    reveal_names(a + b)
+    reveal_names(joined(b, c, True))
+    reveal_names(a + c)
+""",
     "sizes that differ from call to call": """
 def f(x):
     return x[torch.rand(2) > 0]
@@ -244,6 +271,29 @@ def compare(
     activated({argument})
 """
     assert runs(source, "activated") == count
+
+
+def test_equations_that_are_possible_do_not_concern_a_call_that_adds_others() -> None:
+    source = """
+from jaxtyping import Float
+from torch import Tensor
+
+def joined(x, y, flag):
+    if flag:
+        assert x.shape[0] == y.shape[0]
+    return x
+
+def first(a: Float[Tensor, "n"], b: Float[Tensor, "m"], flag):
+    return joined(a, b, flag) + b
+
+def second(a: Float[Tensor, "n"], b: Float[Tensor, "m"], flag):
+    return joined(a, b, flag) + b
+
+def compare(a, b, flag):
+    first(a, b, flag)
+    return second(a, b, flag)
+"""
+    assert runs(source, "joined") == 2  # for axes that a caller binds, and for others
 
 
 @pytest.mark.parametrize(

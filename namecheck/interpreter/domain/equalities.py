@@ -31,7 +31,7 @@ from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 Solved: TypeAlias = Mapping[str, Known]
 
 # How many equations are kept that hold on some paths only.
-_MOST: Final = 16
+_MOST: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,9 @@ class Equations:
         return replace(dim, name=self.name(dim.name), size=length)
 
 
+_NO_EQUATIONS: Final = Equations((), ())
+
+
 def of(store: Store) -> Equations | None:
     """The equations of a path; None where there are none for certain."""
     equations = _kept(store)
@@ -141,7 +144,7 @@ def met(parting: Equations | None, equations_met: Sequence[Equations | None]) ->
     """The equations where paths meet: those from before they parted; the others are possible."""
     if all(equations == equations_met[0] for equations in equations_met):
         return equations_met[0]
-    base = parting or Equations((), ())
+    base = parting or _NO_EQUATIONS
     further = [
         pair
         for equations in equations_met
@@ -178,7 +181,7 @@ def learn(left_key: object, right_key: object, store: Store) -> None:
 
 def equate(left_size: Known, right_size: Known, store: Store) -> None:
     """Add the equation of two sizes."""
-    equations = _kept(store) or Equations((), ())
+    equations = _kept(store) or _NO_EQUATIONS
     extended = equations.with_equal(left_size, right_size, (*equations.scopes, store.ledger.new()))
     if extended is not equations:
         store.set(EQUAL_SIZES, extended)
@@ -186,10 +189,37 @@ def equate(left_size: Known, right_size: Known, store: Store) -> None:
 
 def allow(left_size: Known, right_size: Known, store: Store) -> None:
     """Note that two sizes may be equal: what contradicts only if they are not is not reported."""
-    equations = _kept(store) or Equations((), ())
+    equations = _kept(store) or _NO_EQUATIONS
     equation = _solved(left_size, right_size)
     if equation is not None and equation not in (*equations.solved, *equations.possible):
         store.set(EQUAL_SIZES, replace(equations, possible=(*equations.possible, equation)[:_MOST]))
+
+
+def added(before: object, after: object) -> Equations | None:
+    """The equations that a run has added to those of its path.
+
+    None if it is unknown: where others held before, or where there are as many as are kept.
+    """
+    old = before if isinstance(before, Equations) else _NO_EQUATIONS
+    new = after if isinstance(after, Equations) else _NO_EQUATIONS
+    if new == old:
+        return _NO_EQUATIONS
+    count = len(old.possible)
+    held = (old.solved, old.scopes)
+    if held not in {(new.solved, new.scopes), ((), ())} or new.possible[:count] != old.possible:
+        return None
+    solved, scopes = ((), ()) if held == (new.solved, new.scopes) else (new.solved, new.scopes)
+    possible = new.possible[count:]
+    return Equations(solved, scopes, possible) if len(new.possible) < _MOST else None
+
+
+def add(equations: Equations, store: Store) -> None:
+    """Add equations to a path; some that hold for certain only where none does before."""
+    if equations == _NO_EQUATIONS:
+        return
+    old = _kept(store) or _NO_EQUATIONS
+    possible = tuple(dict.fromkeys((*old.possible, *equations.possible)))[:_MOST]
+    store.set(EQUAL_SIZES, replace(equations if equations.solved else old, possible=possible))
 
 
 def _identity(fact: Hashable) -> object:

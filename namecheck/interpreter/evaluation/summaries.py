@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
+from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.cells import EQUAL_SIZES, AxisCell
 from namecheck.interpreter.domain.equalities import Equations
 from namecheck.interpreter.domain.reachability import reachable
@@ -190,6 +191,8 @@ class CallSummaries:
                 ledger.add_attribute(*renaming.renamed(key))
         for address, initial in effects.first:
             call.store.note_initial(renaming.renamed(address), renaming.renamed(initial))
+        if effects.added is not None:
+            equalities.add(renaming.renamed(effects.added), call.store)
         for number in effects.made:
             ledger.mark_alike(number, renaming.numbers[number])
         outcome: Value = renaming.renamed(summary.outcome)
@@ -202,12 +205,14 @@ class _Effects:
     """The effects of a call: the `cells` after it, and the contents that cells `passed` through.
 
     `made` are the numbers of the objects that the call made and that are still reachable, `needed`
-    those of older objects. `first` has the contents with which mutable values were made.
+    those of older objects. `first` has the contents with which mutable values were made, and
+    `added` the equations of sizes that the call has added.
     """
 
     cells: tuple[tuple[Hashable, Any], ...]
     passed: tuple[tuple[Hashable, Any], ...]
     first: tuple[tuple[Hashable, Any], ...]
+    added: Equations | None
     made: tuple[int, ...]
     needed: Numbers
 
@@ -219,6 +224,7 @@ class _Summary:
     """
 
     __slots__ = (
+        "_added",
         "_cells",
         "_effects",
         "_equations",
@@ -258,19 +264,26 @@ class _Summary:
     ) -> None:
         self._inputs = inputs
         self.outcome = outcome
+        reads = {key: content for key, content in recording.reads.items() if content is not OWN}
+        # The equations before the call are read apart, and those that it adds are written apart,
+        # unless it writes its own into others that hold.
+        self._equations: Any = _NONE_READ
+        self._added: Equations | None = None
+        before = reads.get(EQUAL_SIZES, _NONE_READ)
+        if before is not _NONE_READ:
+            added = equalities.added(before, cells.get(EQUAL_SIZES, before))
+            if added is not None:
+                self._equations, self._added = reads.pop(EQUAL_SIZES), added
+                cells = {key: content for key, content in cells.items() if key is not EQUAL_SIZES}
         self._cells = cells
         self.instances = instances
         self._passed = tuple(
             (key, content)
             for key, contents in recording.written.items()
+            if key is not EQUAL_SIZES or self._equations is _NONE_READ
             for content in contents.values()
             if content is not cells.get(key, ABSENT)
         )
-        reads = {key: content for key, content in recording.reads.items() if content is not OWN}
-        # A call that equates sizes itself writes its equations and all those before it.
-        self._equations: Any = _NONE_READ
-        if EQUAL_SIZES in reads and EQUAL_SIZES not in recording.written:
-            self._equations = reads.pop(EQUAL_SIZES)
         self._reads = list(reads.items())
         self._untouched = frozenset(recording.untouched)
         self._made = made_numbers
@@ -398,12 +411,13 @@ class _Summary:
         kept, met = reachable(cells, [self.outcome, *self._passed], made, numbering)
         in_order = [key for key in cells if key in kept]
         initials = [(key, self._initials[key]) for key in in_order if key in self._initials]
-        met |= numbering.of_all([initial for _, initial in initials])
+        met |= numbering.of_all([self._added, *(initial for _, initial in initials)])
         fresh = sorted(number for number in met if number in made)
         return _Effects(
             tuple((key, cells[key]) for key in in_order),
             self._passed,
             tuple(initials),
+            self._added,
             tuple(fresh),
             frozenset(met.difference(fresh)),
         )
