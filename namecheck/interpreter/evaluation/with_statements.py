@@ -151,9 +151,13 @@ class WithStatements:
             if method is not None:
                 bound = BoundMethod(method, value)
                 positional: list[Value] = [NONE, NONE, NONE]
-                self.interpreter.call_values(
-                    bound, positional, with_item.context_expr, store, frame
-                )
+                try:
+                    self.interpreter.call_values(
+                        bound, positional, with_item.context_expr, store, frame
+                    )
+                except PathEnds:  # it demands an error of the block
+                    if not self._suppresses(value, with_item, store, frame):
+                        raise
 
     def _suppresses(
         self, value: Value, with_item: ast.withitem, store: Store, frame: Frame
