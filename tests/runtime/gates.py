@@ -13,7 +13,7 @@ from namecheck.runtime import runtime
 from namecheck.runtime.core.patch_table import TABLE
 from namecheck.runtime.gate import cache as gate_cache
 from namecheck.runtime.gate import compiler, loading
-from namecheck.runtime.gate.loading import GateType
+from namecheck.runtime.gate.loading import GateTypes
 
 
 @cache
@@ -31,17 +31,17 @@ def _reason() -> str:
 needs_compiler = pytest.mark.skipif(bool(_reason()), reason=f"no gate can be built: {_reason()}")
 
 
-def built_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> GateType:
+def built_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> GateTypes:
     """Build a gate in a folder for caches, and load it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return loading.load(compiler.build())
 
 
 @contextmanager
-def gated(gate_type: GateType | None) -> Iterator[None]:
+def gated(gate_types: GateTypes | None) -> Iterator[None]:
     """The shim for a block, with this gate or in Python alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loading, "present", lambda: gate_type)
+        patch.setattr(loading, "present", lambda: gate_types)
         patch.setattr(TABLE, "prepared", {})
         with runtime():
             yield

@@ -57,6 +57,35 @@ def scalar_class() -> Any:
     return Scalar
 
 
+def comparing_class() -> Any:
+    """A class that is no tensor and compares a function with what torch has now."""
+
+    class Comparing:
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func is torch.matmul:
+                return "torch.matmul"
+            if func is torch.Tensor.add:
+                return "Tensor.add"
+            raise NotImplementedError(func.__name__)
+
+    return Comparing
+
+
+class Holder:
+    """An object that hands the tensor it holds to the function that it is passed to."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        opened = [arg.tensor if isinstance(arg, Holder) else arg for arg in args]
+        return func(*opened, **(kwargs or {}))
+
+
 CALLS: dict[str, Any] = {
     "torch.add": lambda x: torch.add(x, x),
     "torch.relu": lambda x: torch.relu(x),
@@ -74,3 +103,4 @@ CALLS: dict[str, Any] = {
 # Made before anything is patched: the tests import this file first.
 EARLIER = tensor_class()
 EARLIER_SCALAR = scalar_class()
+EARLIER_COMPARING = comparing_class()

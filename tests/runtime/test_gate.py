@@ -19,7 +19,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from namecheck.runtime.gate.loading import GateType
+from namecheck.runtime.gate.loading import GateTypes
 from namecheck.runtime.patching.gates import Style
 from namecheck.runtime.patching.wrapper_source import LONGEST, MISSING
 from tests.oracle.random_calls import Catalogue, draw
@@ -30,7 +30,7 @@ pytestmark = needs_compiler
 
 
 @pytest.fixture(scope="module")
-def gate_type(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GateType]:
+def gate_types(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GateTypes]:
     """The type of gates, which is built for these tests."""
     with pytest.MonkeyPatch.context() as patch:
         yield built_in(tmp_path_factory.mktemp("cache"), patch)
@@ -161,9 +161,9 @@ def in_python() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def shim(gate_type: GateType, in_python: dict[str, Any]) -> Iterator[None]:
+def shim(gate_types: GateTypes, in_python: dict[str, Any]) -> Iterator[None]:
     """The shim with the gate, after the calls without it."""
-    with gated(gate_type):
+    with gated(gate_types):
         yield
 
 
@@ -237,17 +237,17 @@ def _recorded() -> list[Any]:
     return lines
 
 
-def test_random_calls_have_the_results_that_they_have_in_python(gate_type: GateType) -> None:
+def test_random_calls_have_the_results_that_they_have_in_python(gate_types: GateTypes) -> None:
     with gated(None):
         in_python = _recorded()
-    with gated(gate_type):
+    with gated(gate_types):
         differing = [
             (one, other) for one, other in zip(_recorded(), in_python, strict=True) if one != other
         ]
     assert not differing
 
 
-def gate_of(gate_type: GateType, style: Style, original: Any, **settings: Any) -> Any:
+def gate_of(gate_types: GateTypes, style: Style, original: Any, **settings: Any) -> Any:
     """A gate in front of `original`, with its own memo; the wrapper counts as a failure."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -275,7 +275,7 @@ def gate_of(gate_type: GateType, style: Style, original: Any, **settings: Any) -
         "names_result": True,
         "takes_names": False,
     }
-    return gate_type(style=style, **{**arguments, **settings})
+    return gate_types.binding(style=style, **{**arguments, **settings})
 
 
 @pytest.mark.parametrize(
@@ -289,9 +289,9 @@ def gate_of(gate_type: GateType, style: Style, original: Any, **settings: Any) -
         {"tensor": 3},
     ],
 )
-def test_a_gate_needs_a_description_that_fits(gate_type: GateType, wrong: dict[str, Any]) -> None:
+def test_a_gate_needs_a_description_that_fits(gate_types: GateTypes, wrong: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError)):
-        gate_of(gate_type, Style.EXACT, id, **wrong)
+        gate_of(gate_types, Style.EXACT, id, **wrong)
 
 
 def fresh(*args: Any, **kwargs: Any) -> Any:
@@ -303,24 +303,24 @@ RESULT: Final = torch.ones(2)
 NAMES: Final = ("N", "C")
 
 
-def _calls(gate_type: GateType) -> list[Call]:
+def _calls(gate_types: GateTypes) -> list[Call]:
     """Calls of all kinds, none of which the gate passes on."""
     x = torch.ones(2, 3)
     x._names = NAMES  # type: ignore[attr-defined]
     y = torch.ones(2, 3)
     y._names = None  # type: ignore[attr-defined]
     memos: Any = ({NAMES: NAMES}, {"C": {NAMES: (1, ("N",))}}, *({} for _ in range(5)))
-    exact = gate_of(gate_type, Style.EXACT, fresh, memos=memos)
-    nothing = gate_of(gate_type, Style.EXACT, len, memos=memos)
+    exact = gate_of(gate_types, Style.EXACT, fresh, memos=memos)
+    nothing = gate_of(gate_types, Style.EXACT, len, memos=memos)
     binary: dict[str, Any] = {"kinds": "te", "strict": True, "parameters": ("self", "other")}
     pairs: Any = ({}, {NAMES: {NAMES: NAMES, 2: NAMES, MISSING: NAMES}}, *({} for _ in range(5)))
-    pair = gate_of(gate_type, Style.EXACT, fresh, memos=pairs, **binary)
+    pair = gate_of(gate_types, Style.EXACT, fresh, memos=pairs, **binary)
     loose: Any = {(NAMES, ("C",), ()): (((0,), {"a": 1}), NAMES), (NAMES, (), ()): (None, NAMES)}
-    general = gate_of(gate_type, Style.GENERAL, fresh, memo=loose)
-    namer = gate_of(gate_type, Style.NAMER, fresh, memo={**loose, (2, ("N",), ()): (None, NAMES)})
+    general = gate_of(gate_types, Style.GENERAL, fresh, memo=loose)
+    namer = gate_of(gate_types, Style.NAMER, fresh, memo={**loose, (2, ("N",), ()): (None, NAMES)})
     slots: Any = ({}, {NAMES: {int: ("C",), (slice, int): NAMES}}, *({} for _ in range(5)))
-    indexer = gate_of(gate_type, Style.INDEXER, fresh, memos=slots)
-    failing = gate_of(gate_type, Style.GENERAL, torch.ops.aten.relu)
+    indexer = gate_of(gate_types, Style.INDEXER, fresh, memos=slots)
+    failing = gate_of(gate_types, Style.GENERAL, torch.ops.aten.relu)
     return [
         lambda: exact(x),
         lambda: exact(y),
@@ -344,8 +344,8 @@ def _calls(gate_type: GateType) -> list[Call]:
     ]
 
 
-def test_no_call_holds_on_to_anything(gate_type: GateType) -> None:
-    for call in _calls(gate_type):
+def test_no_call_holds_on_to_anything(gate_types: GateTypes) -> None:
+    for call in _calls(gate_types):
         for _ in range(10):
             call()
         values = [NAMES, RESULT, None, True, "C", MISSING, int, 2, fresh, torch.Tensor]
@@ -358,8 +358,8 @@ def test_no_call_holds_on_to_anything(gate_type: GateType) -> None:
         assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True)), (before, after)
 
 
-def test_a_million_calls_leak_nothing(gate_type: GateType) -> None:
-    calls = _calls(gate_type)
+def test_a_million_calls_leak_nothing(gate_types: GateTypes) -> None:
+    calls = _calls(gate_types)
     rounds = 1_000_000 // len(calls) + 1
 
     def run(count: int) -> int:
@@ -373,11 +373,11 @@ def test_a_million_calls_leak_nothing(gate_type: GateType) -> None:
     assert run(rounds) - run(100) < 500
 
 
-def test_names_of_fresh_results_leak_nothing(gate_type: GateType) -> None:
+def test_names_of_fresh_results_leak_nothing(gate_types: GateTypes) -> None:
     x = torch.ones(2, 3)
     x._names = NAMES  # type: ignore[attr-defined]
     memos: Any = ({NAMES: NAMES}, *({} for _ in range(6)))
-    relu = gate_of(gate_type, Style.EXACT, torch._C._VariableFunctions.relu, memos=memos)
+    relu = gate_of(gate_types, Style.EXACT, torch._C._VariableFunctions.relu, memos=memos)
     kept = [relu(x) for _ in range(100)]
     assert all(vars(tensor) == {"_names": NAMES} for tensor in kept)
     del kept
@@ -387,11 +387,11 @@ def test_names_of_fresh_results_leak_nothing(gate_type: GateType) -> None:
     assert sys.getallocatedblocks() - before < 200
 
 
-def test_a_circle_through_a_gate_is_collected(gate_type: GateType) -> None:
+def test_a_circle_through_a_gate_is_collected(gate_types: GateTypes) -> None:
     def original(input: Any) -> Any:
         return input
 
-    gate = gate_of(gate_type, Style.EXACT, original)
+    gate = gate_of(gate_types, Style.EXACT, original)
     original.gate = gate  # type: ignore[attr-defined]
     reference = weakref.ref(gate)
     del gate, original
@@ -410,7 +410,7 @@ class Naughty:
         return 0
 
 
-def test_a_key_may_do_anything(gate_type: GateType) -> None:
+def test_a_key_may_do_anything(gate_types: GateTypes) -> None:
     x = torch.ones(2, 3)
     x._names = NAMES  # type: ignore[attr-defined]
     memos: Any = ({}, {1: {NAMES: (1, NAMES)}}, *({} for _ in range(5)))
@@ -421,7 +421,7 @@ def test_a_key_may_do_anything(gate_type: GateType) -> None:
     def passed(*args: Any) -> str:
         return "passed on"
 
-    gate = gate_of(gate_type, Style.EXACT, fresh, memos=memos, wrapper=passed)
+    gate = gate_of(gate_types, Style.EXACT, fresh, memos=memos, wrapper=passed)
     with pytest.raises(KeyboardInterrupt):
         gate(x, Naughty(interrupt))
     assert gate(x, Naughty(memos[1].clear)) == "passed on"
@@ -429,18 +429,18 @@ def test_a_key_may_do_anything(gate_type: GateType) -> None:
     assert gate(x, Naughty(lambda: setattr(x, "_names", None))) == "passed on"
 
 
-def test_a_list_that_holds_itself(gate_type: GateType) -> None:
-    gate = gate_of(gate_type, Style.GENERAL, fresh)
+def test_a_list_that_holds_itself(gate_types: GateTypes) -> None:
+    gate = gate_of(gate_types, Style.GENERAL, fresh)
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(RecursionError):
         gate(endless)
 
 
-def test_threads(gate_type: GateType) -> None:
+def test_threads(gate_types: GateTypes) -> None:
     memos: Any = ({NAMES: NAMES, ("A", "B"): ("A", "B")}, *({} for _ in range(6)))
     relu = gate_of(
-        gate_type,
+        gate_types,
         Style.EXACT,
         torch._C._VariableFunctions.relu,
         memos=memos,

@@ -15,7 +15,10 @@ from namecheck.runtime import runtime
 from tests.runtime.overriding_classes import (
     CALLS,
     EARLIER,
+    EARLIER_COMPARING,
     EARLIER_SCALAR,
+    Holder,
+    comparing_class,
     scalar_class,
     tensor_class,
 )
@@ -88,8 +91,90 @@ def test_what_is_no_tensor(later: tuple[Any, Any]) -> None:
         assert torch.mean(value) == "torch.mean"
         assert torch.add(value, value) == "torch.add"
         assert torch.nn.functional.relu(value) == "F.relu"
-        with pytest.raises(TypeError, match=r"no implementation found for 'torch\.sin'"):
+        with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch\.sin'"):
             torch.sin(value)
+
+
+TENSORS: Final[dict[str, Callable[[], Any]]] = {
+    "unnamed": lambda: torch.rand(2, 3),
+    "named": lambda: named("N", "C", sizes=(2, 3)),
+}
+
+
+@pytest.mark.parametrize("which", TENSORS)
+def test_what_is_no_tensor_beside_a_tensor(which: str, later: tuple[Any, Any]) -> None:
+    tensor = TENSORS[which]()
+    for kind in (EARLIER_SCALAR, later[1]):
+        value: Any = kind()
+        assert torch.add(value, tensor) == torch.add(tensor, value) == "torch.add"
+        assert tensor.add(value) == tensor + value == "Tensor.add"
+        assert torch.cat([tensor, value]) == torch.cat([value, tensor]) == "torch.cat"
+        assert torch.nn.functional.linear(tensor, value) == "F.linear"
+
+
+@pytest.mark.parametrize("which", TENSORS)
+def test_a_handler_that_compares_functions(which: str) -> None:
+    tensor = TENSORS[which]()
+    for kind in (EARLIER_COMPARING, comparing_class()):
+        value: Any = kind()
+        assert torch.matmul(value, tensor) == torch.matmul(tensor, value) == "torch.matmul"
+        assert tensor.add(value) == "Tensor.add"
+        with pytest.raises(NotImplementedError, match=r"^mul$"):
+            torch.mul(value, tensor)
+
+
+def test_an_object_that_holds_a_tensor_keeps_its_names() -> None:
+    held: Any = Holder(named("N", "C", sizes=(2, 3)))
+    total: Any = torch.sum
+    other = torch.rand(3)
+    assert names(torch.mul(held, 2)) == names(torch.exp(held)) == ("N", "C")
+    assert names(torch.mul(other, held)) == ("N", "C")
+    assert names(total(held, "N")) == ("C",)
+
+
+def test_an_error_of_a_handler_is_raised_as_it_is() -> None:
+    calls: list[str] = []
+
+    class Refusing:
+        @classmethod
+        def __torch_function__(cls, func: Any, *_: Any) -> Any:
+            calls.append(func.__name__)
+            raise TypeError("mine")
+
+    value: Any = Refusing()
+    for call in (torch.add, torch.mul):
+        with pytest.raises(TypeError, match=r"^mine$"):
+            call(value, torch.rand(2))
+    with pytest.raises(TypeError, match=r"^mine$"):
+        torch.nn.functional.relu(value)
+    assert calls == ["add", "mul", "relu"]
+
+
+def test_methods_in_python_of_a_class_that_came_later() -> None:
+    class Powers(torch.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func is torch.Tensor.__pow__:
+                return "pow"
+            if func is torch.Tensor.__rsub__:
+                return "rsub"
+            dispatch: Any = super().__torch_function__
+            return dispatch(func, types, args, kwargs or {})
+
+    tensor: Any = torch.ones(2).as_subclass(Powers)
+    assert (tensor**2, 1 - tensor) == ("pow", "rsub")
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct:UserWarning")
+def test_what_torch_does_not_hand_to_a_class(later: tuple[Any, Any]) -> None:
+    for kind in (EARLIER, later[0]):
+        tensor = torch.ones(2).as_subclass(kind)
+        kind.heard.clear()
+        assert type(torch.tensor(tensor)) is torch.Tensor
+        assert torch.is_tensor(tensor)
+        assert kind.heard == []
 
 
 LAZY: Final[dict[str, Callable[[nn.Module], Any]]] = {

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from namecheck.runtime.gate.loading import GateType
+from namecheck.runtime.gate.loading import GateTypes
 from tests.runtime.gates import built_in, gated, needs_compiler
 
 Operation: TypeAlias = Callable[[Any], Any]
@@ -39,9 +39,9 @@ def _outcome(operation: Operation) -> object:
 
 
 @pytest.fixture(scope="module", params=["python", pytest.param("gate", marks=needs_compiler)])
-def gate_type(
+def gate_types(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[GateType | None]:
+) -> Iterator[GateTypes | None]:
     with pytest.MonkeyPatch.context() as patch:
         is_compiled = request.param == "gate"
         yield built_in(tmp_path_factory.mktemp("cache"), patch) if is_compiled else None
@@ -52,10 +52,10 @@ def _rounds(operation: Operation) -> list[object]:
     return [_outcome(operation) for _ in range(3)]
 
 
-def test_a_call_does_not_depend_on_the_calls_before(gate_type: GateType | None) -> None:
+def test_a_call_does_not_depend_on_the_calls_before(gate_types: GateTypes | None) -> None:
     by_order = []
     for step in (1, -1):
-        with gated(gate_type):
+        with gated(gate_types):
             by_order.append([[_rounds(one) for one in group[::step]][::step] for group in _ALIKE])
     assert by_order[0] == by_order[1]
     assert all(len(set(map(str, rounds))) == 1 for group in by_order[0] for rounds in group)
@@ -81,9 +81,9 @@ class _Foreign:
     ],
 )
 def test_a_foreign_operand_is_no_number(
-    gate_type: GateType | None, operation: Callable[[Any, Any], Any]
+    gate_types: GateTypes | None, operation: Callable[[Any, Any], Any]
 ) -> None:
-    with gated(gate_type):
+    with gated(gate_types):
         x = TORCH.ones(2, 3, names=("N", "C"))
         for _ in range(2):
             assert operation(x, 1).names == ("N", "C")
@@ -102,10 +102,10 @@ def test_a_foreign_operand_is_no_number(
         lambda x: x.refine_names("N") + x,
     ],
 )
-def test_an_error_keeps_no_tensor_alive(gate_type: GateType | None, operation: Operation) -> None:
+def test_an_error_keeps_no_tensor_alive(gate_types: GateTypes | None, operation: Operation) -> None:
     gc.disable()
     try:
-        with gated(gate_type):
+        with gated(gate_types):
             tensor = torch.ones(2, 3)
             is_alive = weakref.ref(tensor)
             with contextlib.suppress(RuntimeError, TypeError, IndexError):

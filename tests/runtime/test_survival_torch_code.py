@@ -295,3 +295,12 @@ def test_other_helpers_of_torch() -> None:
     assert "0.0" not in f"{x[0, 0]:.3f}" or float(x[0, 0]) < 0.1
     assert len(x) == len(list(x)) == 4
     assert names(next(iter(x))) == ("C",)
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam])
+def test_an_optimizer_keeps_the_names_of_a_parameter_whose_gradient_has_others(make: Any) -> None:
+    parameter: Any = nn.Parameter(named("N", "C"))
+    backward((parameter * parameter).sum())
+    called(parameter.grad, "A", "B")
+    make([parameter], lr=0.1).step()
+    assert names(parameter) == ("N", "C")

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import func, nn
 from torch.autograd import forward_ad
+from torch.utils import _pytree as pytree
 from torch.utils.checkpoint import checkpoint
 
 from namecheck.runtime import NameMismatch
@@ -217,3 +218,24 @@ def test_hooks_of_saved_tensors() -> None:
     with torch.autograd.graph.save_on_cpu():
         backward((x * x).sum())
     assert names(x.grad) == (None, None)
+
+
+def test_a_container_that_vmap_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._functorch import vmap as mapping
+
+    class Pair:
+        def __init__(self, *parts: torch.Tensor) -> None:
+            self.parts = parts
+
+    def processed(in_dims: Any, args: Any, function: Any) -> Any:
+        flat, spec = pytree.tree_flatten(args)
+        return len(flat[0].parts[0]), [0], flat, spec
+
+    def batched(in_dims: Any, flat: Any, level: int, spec: Any) -> Any:
+        parts = [torch._C._functorch._add_batch_dim(part, 0, level) for part in flat[0].parts]
+        return [parts]
+
+    monkeypatch.setattr(mapping, "_process_batched_inputs", processed)
+    monkeypatch.setattr(mapping, "_create_batched_inputs", batched)
+    added: Any = vmap(lambda parts: parts[0] + parts[1])(Pair(torch.ones(3), torch.ones(3)))
+    assert added.tolist() == [2, 2, 2]

@@ -195,13 +195,13 @@ def allow(left_size: Known, right_size: Known, store: Store) -> None:
         store.set(EQUAL_SIZES, replace(equations, possible=(*equations.possible, equation)[:_MOST]))
 
 
-def added(before: object, after: object) -> Equations | None:
+def added(old_content: object, new_content: object) -> Equations | None:
     """The equations that a run has added to those of its path.
 
     None if it is unknown: where others held before, or where there are as many as are kept.
     """
-    old = before if isinstance(before, Equations) else _NO_EQUATIONS
-    new = after if isinstance(after, Equations) else _NO_EQUATIONS
+    old = old_content if isinstance(old_content, Equations) else _NO_EQUATIONS
+    new = new_content if isinstance(new_content, Equations) else _NO_EQUATIONS
     if new == old:
         return _NO_EQUATIONS
     count = len(old.possible)

@@ -301,7 +301,7 @@ class Statements:
         self.interpreter.fail(error)
 
     def _assert(self, test: ast.expr, store: Store, frame: Frame) -> list[Store]:
-        holds, fails = narrowing.decide(self.interpreter, test, store, frame)
+        holds, _ = narrowing.decide(self.interpreter, test, store, frame)
         if not holds and not isinstance(test, ast.Constant):
             if self.interpreter.expects("AssertionError", frame):
                 self.interpreter.fail("AssertionError")

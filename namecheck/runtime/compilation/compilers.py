@@ -17,7 +17,7 @@ from torch.fx.proxy import Proxy
 from torch.jit import _builtins, _recursive, _script
 from torch.overrides import is_tensor_method_or_property
 
-from namecheck.runtime.compilation import originals
+from namecheck.runtime.core import replacements
 from namecheck.runtime.core.errors import UntestedTorchWarning
 from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch
 
@@ -46,7 +46,7 @@ def _of_original(lookup: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(lookup)
     def look_up(value: Any, *args: Any) -> Any:
-        function = originals.original_of(getattr(value, "__func__", value))
+        function = replacements.original_of(getattr(value, "__func__", value))
         return lookup(function or value, *args)
 
     return look_up
@@ -61,7 +61,7 @@ def _of_wrapper(handler: Any) -> Callable[..., Any]:
         kind: Any, func: Any, types: Any, args: Any = None, kwargs: Any = None
     ) -> Any:
         if not is_tensor_method_or_property(func):
-            func = originals.wrapper_of(func) or func
+            func = replacements.wrapper_of(func) or func
         return original(kind, func, types, args, kwargs)
 
     return torch_function

@@ -33,8 +33,8 @@ from torch._dynamo.variables.torch_function import TensorWithTFOverrideVariable
 from torch.fx import Node
 
 from namecheck.core.findings import Finding
-from namecheck.runtime.compilation import lowering, originals, plain_graphs
-from namecheck.runtime.core import call_sites, reporting, tensor_names
+from namecheck.runtime.compilation import lowering, plain_graphs
+from namecheck.runtime.core import call_sites, replacements, reporting, tensor_names
 from namecheck.runtime.core.call_sites import Expression
 from namecheck.runtime.core.errors import (
     Contradicted,
@@ -77,9 +77,9 @@ def _unwrapping(original: Callable[..., Any]) -> Callable[..., Any]:
     """A value from the program that is one of our wrappers is traced as its original."""
 
     def wrap(self: Any, value: Any) -> Any:
-        if not (TABLE.applied and originals.is_wrapper(value)):
+        if not (TABLE.applied and replacements.is_wrapper(value)):
             return original(self, value)
-        function = originals.original_of(value)
+        function = replacements.original_of(value)
         if function is None:
             return TorchInGraphFunctionVariable(value)
         if getattr(value, "__wrapped__", None) is function:
@@ -95,9 +95,9 @@ def _unwrapping_plain(original: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a value without a source in the program."""
 
     def create(tx: Any, value: Any) -> Any:
-        if not (TABLE.applied and originals.is_wrapper(value)):
+        if not (TABLE.applied and replacements.is_wrapper(value)):
             return original(tx, value)
-        function = originals.original_of(value)
+        function = replacements.original_of(value)
         return TorchInGraphFunctionVariable(value) if function is None else original(tx, function)
 
     return create
@@ -168,7 +168,7 @@ def _wrapper_called_by(node: Node, args: Any) -> Any:
     target: Any = node.target
     if node.op == "call_method":
         target = getattr(torch.Tensor, target, None) if isinstance(args[0], torch.Tensor) else None
-    return target if originals.is_wrapper(target) else originals.wrapper_of(target)
+    return target if replacements.is_wrapper(target) else replacements.wrapper_of(target)
 
 
 def _expressions(tx: Any) -> tuple[Expression, ...]:
@@ -359,7 +359,7 @@ def _stepping_in(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def call_function(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
-        forward = originals.original_of(self.fn) if TABLE.applied else None
+        forward = replacements.original_of(self.fn) if TABLE.applied else None
         if not isinstance(forward, FunctionType):
             return original(self, tx, args, kwargs)
         given = [*self.self_args(), *args]
@@ -389,8 +389,8 @@ def _restore_kernels() -> None:
     select = sys.modules.get("torch._inductor.select_algorithm")
     kernels = vars(select.extern_kernels) if select is not None else {}
     for name, kernel in kernels.items():
-        if originals.is_wrapper(kernel):
-            kernels[name] = originals.original_of(kernel)
+        if replacements.is_wrapper(kernel):
+            kernels[name] = replacements.original_of(kernel)
 
 
 def _setting(original: Callable[..., Any]) -> Callable[..., Any]:

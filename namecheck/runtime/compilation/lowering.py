@@ -13,8 +13,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.overrides import TorchFunctionMode, redispatch_function
 
-from namecheck.runtime.compilation import originals
-from namecheck.runtime.core import tensor_names
+from namecheck.runtime.core import replacements, tensor_names
 from namecheck.runtime.patching import naming_api
 
 ALIAS: Final = "namecheck_alias"
@@ -45,7 +44,7 @@ class Runner(TorchFunctionMode):
         self.inside = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        function = originals.original_of(func) or func
+        function = replacements.original_of(func) or func
         keywords = kwargs or {}
         # A call that torch cannot run, because of its names, is recorded as the calls inside of it.
         whole = not self.inside and not (

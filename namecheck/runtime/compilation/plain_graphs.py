@@ -15,7 +15,7 @@ from typing import Any, Final
 import torch
 from torch.fx import GraphModule, Node
 
-from namecheck.runtime.compilation import originals
+from namecheck.runtime.core import replacements
 
 # The special method, without underscores, of each function of `operator`.
 _OPERATORS: Final[Mapping[Any, str]] = {
@@ -131,7 +131,9 @@ def _method(node: Node) -> Any:
         return _reader(attribute) if _is_tensor(first) and attribute is not None else None
     else:
         return None
-    return originals.original_of(getattr(torch.Tensor, name, None)) if _is_tensor(first) else None
+    return (
+        replacements.original_of(getattr(torch.Tensor, name, None)) if _is_tensor(first) else None
+    )
 
 
 def _reader(attribute: Any) -> Callable[[Any, str], Any]:

@@ -12,13 +12,21 @@ from collections.abc import Callable
 from functools import cache
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from namecheck.runtime.gate import cache as gate_cache
 from namecheck.runtime.gate.cache import MODULE, Entry, NotBuilt, Unusable
 
 # Makes the gate of one wrapper; `patching.gates` has its arguments.
 GateType: TypeAlias = Callable[..., Callable[..., Any]]
+
+
+class GateTypes(NamedTuple):
+    """The type of gates that bind a receiver, as functions do, and of those that do not."""
+
+    binding: GateType
+    plain: GateType
+
 
 VARIABLE: Final = "NAMECHECK_GATE"
 _OFF: Final = ("off", "0", "false", "no")
@@ -40,8 +48,8 @@ def wanted() -> bool | None:
 
 
 @cache
-def present() -> GateType | None:
-    """The type of gates, None for names in Python alone.
+def present() -> GateTypes | None:
+    """The types of gates, None for names in Python alone.
 
     Raises `GateError` if the environment asks for a gate that cannot be used.
     """
@@ -58,7 +66,7 @@ def present() -> GateType | None:
         return None
 
 
-def load(built: Entry) -> GateType:
+def load(built: Entry) -> GateTypes:
     """Load a gate whose files were checked; raises `Unusable`."""
     loader = ExtensionFileLoader(MODULE, built.library)
     spec = spec_from_file_location(MODULE, built.library, loader=loader)
@@ -70,5 +78,4 @@ def load(built: Entry) -> GateType:
         raise Unusable(f"{built.library}: {str(error).splitlines()[0]}") from None
     if getattr(module, "SOURCE", None) != gate_cache.digest():
         raise Unusable(f"{built.library} was built from another source")
-    gate_type: GateType = module.Gate
-    return gate_type
+    return GateTypes(module.Gate, module.FunctionGate)

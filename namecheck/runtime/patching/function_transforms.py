@@ -73,9 +73,10 @@ def _mapping(original: Callable[..., Any]) -> Callable[..., Any]:
 
         @functools.wraps(func)
         def named(*batched: Any, **others: Any) -> Any:
-            for wrapped, arg, dim in zip(
-                pytree.tree_leaves(batched), flat_args, flat_in_dims, strict=True
-            ):
+            leaves = pytree.tree_leaves(batched)
+            # A container that torch does not open has several tensors.
+            parts = zip(leaves, flat_args, flat_in_dims, strict=False)
+            for wrapped, arg, dim in parts if len(leaves) == len(flat_args) else ():
                 names = names_or_none(arg)
                 if dim is not None and names is not None:
                     tensor_names.set_names(wrapped, (*names[:dim], *names[dim + 1 :]))
@@ -87,6 +88,8 @@ def _mapping(original: Callable[..., Any]) -> Callable[..., Any]:
         leaves, spec = pytree.tree_flatten(result)
         batch = _mapped_name(flat_in_dims, flat_args)
         flat_out_dims = pytree._broadcast_to_and_flatten(out_dims, spec) or [None] * len(leaves)
+        if len(inside) != len(leaves):
+            return result
         for leaf, names, out_dim in zip(leaves, inside, flat_out_dims, strict=True):
             outer = None if out_dim is None else _outside(names, batch, out_dim, leaf.dim())
             if outer is not None and names_or_none(leaf) is None:

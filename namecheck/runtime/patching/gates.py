@@ -41,9 +41,10 @@ def in_front(
     `shape` and `swift` are those of an exact wrapper; `swift` of a namer makes an alias by an
     Ellipsis. `takes_names` marks a factory.
     """
-    gate_type = loading.present()
-    if gate_type is None or site.reads_layouts:
+    gate_types = loading.present()
+    if gate_types is None or site.reads_layouts:
         return wrapper
+    gate_type = gate_types.binding if site.binds else gate_types.plain
     parameters = () if shape is None else (*shape.names, *shape.keywords)
     if len(parameters) > _MOST:
         return wrapper

@@ -1,34 +1,46 @@
-"""Tensor classes with a ``__torch_function__`` of their own.
+"""Classes with a ``__torch_function__`` of their own, of tensors and of other objects.
 
-A ``__torch_function__`` often looks its ``func`` up in a table. A class that was defined before
-the patches has torch's original functions in that table, a later class has our wrappers. torch
-passes the original for a function, and the wrapper for a method. So the handlers of older classes
-are patched to receive the original in every case, and we dispatch functions ourselves.
+A ``__torch_function__`` often looks its ``func`` up in a table, which has torch's original
+functions if it was made before the patches, and our wrappers if it was made later; or it compares
+it with what torch has now, ``func is torch.add``, our wrappers. torch passes the original for a
+function, and mostly the wrapper for a method. So the handlers are patched: they receive the
+original if only that is in a table of theirs, and the wrapper otherwise. The classes of tensors are
+patched when they are defined, all others before the first call that they may handle.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from types import FunctionType, MethodWrapperType
 from typing import Any, Final
 
 import torch
-from torch.overrides import handle_torch_function, has_torch_function
+from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function
 
-from namecheck.runtime.core import call_sites, sequence_slots
+from namecheck.runtime.core import sequence_slots
 from namecheck.runtime.core.patch_table import TABLE, Patch
+from namecheck.runtime.core.replacements import original_of, wrapper_of
 from namecheck.runtime.core.tensor_names import ATTRIBUTE, OVERRIDING
 
 HANDLER: Final = "__torch_function__"
+_ADAPTED: Final = "_namecheck_adapted"
+# Py_TPFLAGS_HEAPTYPE: other classes take no attributes. Source: CPython's Include/object.h.
+_OF_PYTHON: Final = 1 << 9
+_CONTAINERS: Final = (dict, set, frozenset, list, tuple)
+_DEEPEST: Final = 2
 
 
 def patches() -> Iterator[Patch]:
     """Patches that mark and adapt the present overriding classes, and mark future ones."""
+    adapted = set[int]()
     for kind in _subclasses(torch.Tensor):
         if _overrides(kind):
             yield Patch(kind, ATTRIBUTE, OVERRIDING)
-            yield Patch(kind, HANDLER, classmethod(_receiving_originals(kind)))
+            for patch in _adapting(kind):
+                if id(patch.owner) not in adapted:  # several classes may inherit a handler
+                    adapted.add(id(patch.owner))
+                    yield patch
     yield Patch(torch.Tensor, "__init_subclass__", classmethod(_init_subclass))
 
 
@@ -50,23 +62,68 @@ def _init_subclass(kind: Any, /, **settings: Any) -> None:
     parent.__init_subclass__(**settings)
     sequence_slots.empty_as_in(kind, torch.Tensor)
     if _overrides(kind):
-        TABLE.apply([Patch(kind, ATTRIBUTE, OVERRIDING)])
+        TABLE.apply([Patch(kind, ATTRIBUTE, OVERRIDING), *_adapting(kind)])
 
 
-def _receiving_originals(kind: Any) -> Callable[..., Any]:
-    """The handler of a class, called with the original function instead of our wrapper."""
-    original = getattr(kind, HANDLER).__func__
+def _adapting(kind: Any) -> Iterator[Patch]:
+    """The patch of the handler of a class, which it may inherit, unless it is adapted."""
+    owner = next((above for above in kind.__mro__ if HANDLER in vars(above)), kind)
+    held = vars(owner).get(HANDLER)
+    handler = held.__func__ if isinstance(held, classmethod) else held
+    if not isinstance(handler, FunctionType) or not owner.__flags__ & _OF_PYTHON:
+        return
+    if hasattr(handler, _ADAPTED) or owner in (torch.Tensor, TorchFunctionMode):
+        return
+    adapted = _receiving(handler, owner)
+    yield Patch(owner, HANDLER, classmethod(adapted) if handler is not held else adapted)
 
-    @functools.wraps(original)
-    def torch_function(kind: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return original(kind, _original(func), types, args, kwargs or {})
 
+def _receiving(handler: FunctionType, kind: Any) -> Callable[..., Any]:
+    """A handler that is called with the function that its class knows."""
+    tables = list(_tables(handler, kind))
+
+    @functools.wraps(handler)
+    def torch_function(
+        owner: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return handler(owner, _known(func, tables), types, args, kwargs or {})
+
+    setattr(torch_function, _ADAPTED, True)
     return torch_function
 
 
-def _original(func: Any) -> Any:
-    is_wrapper = func.__class__ is FunctionType and call_sites.is_ours(func.__code__)
-    return getattr(func, "__wrapped__", func) if is_wrapper else func
+def _tables(handler: FunctionType, kind: Any) -> Iterator[Container[Any]]:
+    """What a handler may look a function up in: containers that it reads, and those in them."""
+    held = [value for above in kind.__mro__ for value in vars(above).values()]
+    held += [cell.cell_contents for cell in handler.__closure__ or ()]
+    held += _globals_of(handler, _DEEPEST)
+    for value in held:
+        if isinstance(value, _CONTAINERS):
+            yield value
+            parts = value.values() if isinstance(value, dict) else ()
+            yield from (part for part in parts if isinstance(part, _CONTAINERS))
+
+
+def _globals_of(function: FunctionType, depth: int) -> Iterator[Any]:
+    """The values of the globals that a function names, and those that these name if functions."""
+    for word in function.__code__.co_names:
+        value = function.__globals__.get(word)
+        yield value
+        if depth and isinstance(value, FunctionType) and value is not function:
+            yield from _globals_of(value, depth - 1)
+
+
+def _known(func: Any, tables: Sequence[Container[Any]]) -> Any:
+    """What torch has now for a function; its original if only that is in a table."""
+    present: Any = func
+    if isinstance(func, MethodWrapperType):  # what reads an attribute of a tensor
+        original = getattr(original_of(func.__self__), func.__name__, None)
+    else:
+        present = wrapper_of(func) or func
+        original = original_of(present)
+    if original is None or any(present in table for table in tables):
+        return present
+    return original if any(original in table for table in tables) else present
 
 
 def any_overriding(values: Iterable[Any]) -> bool:
@@ -101,11 +158,14 @@ def dispatcher(func: Any, values: Sequence[Any]) -> Callable[..., Any] | None:
 
 
 def any_overriding_object(values: Iterable[Any]) -> bool:
-    """Whether a value that is no tensor overrides torch's functions."""
-    return any(
-        hasattr(value.__class__, HANDLER) and not isinstance(value, torch.Tensor)
-        for value in _flat(values)
-    )
+    """Whether a value that is no tensor overrides torch's functions; adapts its class."""
+    kinds = map(type, _flat(values))
+    overriding = [k for k in kinds if hasattr(k, HANDLER) and not issubclass(k, torch.Tensor)]
+    for kind in overriding:
+        is_adapted = hasattr(getattr(kind, HANDLER), _ADAPTED)
+        if not is_adapted and (adapting := tuple(_adapting(kind))):
+            TABLE.apply(adapting)
+    return bool(overriding)
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:

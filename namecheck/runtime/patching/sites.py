@@ -12,7 +12,6 @@ import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import FunctionType
 from typing import Any, Final
 
 import torch
@@ -82,6 +81,11 @@ class Site:
         self.names_result = targets.names_result(self.target.row)
 
     @property
+    def binds(self) -> bool:
+        """Whether the original binds a receiver: a builtin function does not."""
+        return hasattr(self.target.original, "__get__")
+
+    @property
     def remembered(self) -> Callable[..., Any]:
         """What runs a call that the general memo has, with the arguments of the entry."""
         settled = self.target.settle is not None
@@ -94,14 +98,11 @@ class Site:
         return self.perform(self._plan_or_raise(args, kwargs), args, kwargs)
 
     def _run_of_overriding(self, values: Sequence[Any]) -> Callable[..., Any] | None:
-        """What runs a call of objects that override torch's functions; None if there are none.
-
-        An object that is no tensor may have any attribute, so that it seems to have names.
-        """
+        """What runs a call of objects that override torch's functions; None if there are none."""
+        foreign = overriding_classes.any_overriding_object(values)
         if overriding_classes.any_overriding(values):
             return self._overridden
-        foreign = overriding_classes.any_overriding_object(values)
-        return self._unnamed if foreign and not overriding_classes.any_named(values) else None
+        return self._unnamed if foreign else None
 
     def _unnamed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call as torch does, and try again if that refuses it."""
@@ -111,17 +112,11 @@ class Site:
             return self.handle_refusal(error, args, kwargs)
 
     def _overridden(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a call with tensors of overriding classes.
-
-        torch itself passes methods to their handlers; we pass functions.
-        """
+        """Run a call with tensors of overriding classes; torch passes it to their handlers."""
         values = (*args, *kwargs.values())
-        is_function = self.target.form not in "miac"
-        dispatcher = overriding_classes.dispatcher(self.wrapper, values) if is_function else None
-        run = dispatcher or self.original
         if overriding_classes.any_named(values) or any(map(contains_text, values)):
-            return self.perform(self._plan_or_raise(args, kwargs), args, kwargs, run)
-        return run(*args, **kwargs)
+            return self.perform(self._plan_or_raise(args, kwargs), args, kwargs)
+        return self.original(*args, **kwargs)
 
     def learn_exact(
         self, key_path: Sequence[Hashable], args: tuple[Any, ...], translated: Sequence[int]
@@ -249,17 +244,16 @@ class Site:
     ) -> Any:
         """Handle the error of torch for a call of unnamed tensors: retry it if it uses names.
 
-        An object that is no tensor and overrides torch's functions may expect the other of the two
-        functions: a builtin of torch dispatches the original, a Python function our wrapper.
+        torch passes no name of a dim to an object that overrides its functions: we do.
         """
         try:
-            if isinstance(error, TypeError) and overriding_classes.any_overriding_object(args):
-                python = isinstance(self.original, FunctionType)
-                func = self.original if python else self.wrapper
-                dispatcher = overriding_classes.dispatcher(func, args)
-                if dispatcher is not None:
+            values = (*args, *kwargs.values())
+            if overriding_classes.any_overriding_object(args):
+                dispatcher = overriding_classes.dispatcher(self.wrapper, args)
+                if dispatcher is not None and any(map(contains_text, values)):
                     return dispatcher(*args, **kwargs)
-            if isinstance(error, TypeError) or any(map(contains_text, (*args, *kwargs.values()))):
+                raise error
+            if isinstance(error, TypeError) or any(map(contains_text, values)):
                 plan = self.plan(args, kwargs)
                 if plan is not None and plan.changes:
                     return self.perform(plan, args, kwargs)
@@ -459,12 +453,11 @@ class Site:
         plan: Plan | None,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        dispatcher: Callable[..., Any] | None = None,
     ) -> Any:
-        """Run the original, or its `dispatcher`, as planned, and name the results."""
+        """Run the original as planned, and name the results."""
         if plan is None:  # torch itself refuses what is no call of its own
-            return (dispatcher or self.original)(*args, **kwargs)
-        run = self.target.move or dispatcher or self.original
+            return self.original(*args, **kwargs)
+        run = self.target.move or self.original
         positional, keywords = plan.changes.apply(args, kwargs) if plan.changes else (args, kwargs)
         try:
             result = run(*positional, **keywords)
@@ -507,6 +500,9 @@ class Site:
         Returns the result, or the inferred value of a call that returns a bool.
         """
         answer = plan.inference.result
+        is_ignored = plan.inference.contradiction is not None and call_sites.inside_torch()
+        if is_ignored and any(result is value for value in args):
+            return result  # an optimizer writes to a parameter, which keeps its names
         with torch._C.DisableTorchFunction():
             if (
                 plan.names

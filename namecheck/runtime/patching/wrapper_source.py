@@ -101,7 +101,7 @@ def write(shape: Shape) -> str:
     lines += [
         "    try:",
         f"        n0 = {head}._names",
-        "    except AttributeError:",
+        "    except Exception:",  # no tensor; its class may raise any error
         f"        return gathered({everything})",
     ]
     if shape.strict:
@@ -136,7 +136,7 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
         lines += [
             "try:",
             *(f"    m{i} = {_names_of(name)}" for i, name in enumerate(tensors)),
-            "except AttributeError:",  # the shim was uninstalled
+            "except Exception:",  # the shim was uninstalled, or a class raises another error
             f"    return gathered({', '.join([*shape.names, *shape.rare])})",
         ]
     if shape.strict and tensors:
@@ -149,7 +149,7 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
             f"elif m0 is None: m0 = {_rank_of('other', shape)}",
         ]
     else:
-        plain = ["n0 is None", *(f"(m{i} is None or m{i} is M)" for i in range(len(tensors)))]
+        plain = ["n0 is None", *(_is_plain(i, name) for i, name in enumerate(tensors))]
         lines += [
             f"if {' and '.join(plain)}:",
             "    try:",
@@ -198,6 +198,11 @@ def _path(shape: Shape, passed_names: Sequence[str], depth: int) -> list[str]:
         "return _result",
     ]
     return ["    " * depth + line for line in lines]
+
+
+def _is_plain(index: int, parameter: str) -> str:
+    """Whether an argument is an unnamed tensor or a number: other objects may override torch."""
+    return f"(m{index} is None or (m{index} is M and {parameter}.__class__ in NUMBERS))"
 
 
 def _names_of(parameter: str) -> str:

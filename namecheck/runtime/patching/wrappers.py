@@ -21,7 +21,14 @@ import torch
 
 from namecheck.effects.words import Parameter, Signature
 from namecheck.runtime.core import tensor_names
-from namecheck.runtime.patching import gates, plan_keys, targets, wrapper_source
+from namecheck.runtime.patching import (
+    gates,
+    overriding_classes,
+    plan_keys,
+    stand_ins,
+    targets,
+    wrapper_source,
+)
 from namecheck.runtime.patching.gates import Style
 from namecheck.runtime.patching.sites import NAMING, REFUSALS, Site
 from namecheck.runtime.patching.targets import Target
@@ -101,17 +108,23 @@ def _resembling(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
 
 
 def _standing(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
-    """Note what stands for the original: the wrapper, or the gate in front of it."""
+    """Note what stands for the original: the wrapper, or what is in front of it."""
+    if not site.binds and hasattr(wrapper, "__get__"):
+        wrapper = stand_ins.of(wrapper)
     site.wrapper = wrapper
     return wrapper
 
 
-def carries_names(values: Iterable[Any]) -> bool:
-    """Whether any value is, or contains, a tensor with names."""
+def concerns_site(values: Iterable[Any]) -> bool:
+    """Whether any value is, or contains, a tensor with names, or an object that overrides torch."""
     for value in values:
-        if getattr(value, "_names", None) is not None and isinstance(value, torch.Tensor):
-            return True
-        if issubclass(type(value), (list, tuple)) and carries_names(value):
+        if isinstance(value, torch.Tensor):
+            if getattr(value, "_names", None) is not None:
+                return True
+        elif issubclass(type(value), (list, tuple)):
+            if concerns_site(value):
+                return True
+        elif hasattr(type(value), overriding_classes.HANDLER):
             return True
     return False
 
@@ -139,11 +152,11 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
         site.handle_refusal,
         site.learn_general,
     )
-    run = site.remembered
-    memo = site.general_memo
+    run, memo, tensor_class = site.remembered, site.general_memo, torch.Tensor
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        names = getattr(args[0], "_names", None) if args else None
+        first = args[0] if args else None
+        names = getattr(first, "_names", None) if isinstance(first, tensor_class) else None
         if names is not None:
             try:
                 changed, result_names = memo[names, args[1:], tuple(kwargs.items())]
@@ -159,7 +172,7 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
             if result_names is not None or result._names is not None:
                 result._names = result_names
             return result
-        if carries_names(args) or (kwargs and carries_names(kwargs.values())):
+        if concerns_site(args) or (kwargs and concerns_site(kwargs.values())):
             return call(args, kwargs)
         try:
             return original(*args, **kwargs)
@@ -181,7 +194,7 @@ def _indexer(site: Site) -> Callable[..., Any]:
             if kind in _SIMPLE:
                 return original(self, index)
             for part in index if kind is tuple else (index,):
-                if part.__class__ not in _SIMPLE and carries_names((part,)):
+                if part.__class__ not in _SIMPLE and concerns_site((part,)):
                     return call((self, index), {})
             return original(self, index)
         if kind is tuple:

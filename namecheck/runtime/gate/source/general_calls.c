@@ -146,7 +146,7 @@ general(Gate *gate, PyObject *const *args, Py_ssize_t nargs, PyObject *keywords)
     }
     Py_XDECREF(names);
     for (Py_ssize_t i = 0; i < nargs + count; i++) {
-        if (carries_names(gate, args[i])) {
+        if (concerns_site(gate, args[i])) {
             return NULL;
         }
     }

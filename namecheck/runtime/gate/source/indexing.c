@@ -42,7 +42,7 @@ indexed(Gate *gate, PyObject *const *args)
     }
     if (names == Py_None) {
         Py_DECREF(names);
-        return carries_names(gate, args[1]) ? NULL
+        return concerns_site(gate, args[1]) ? NULL
                                             : PyObject_Vectorcall(gate->original, args, 2, NULL);
     }
     kind = kind_of(args[1]);

@@ -24,14 +24,13 @@ dict_of(Gate *gate, PyObject *value)
     return NULL;
 }
 
-/* 1 and a new reference if the value has the attribute, 0 if it has not, -1 for another error. */
+/* 1 and a new reference if the value is a tensor with the attribute, 0 if it is none, -1 for an
+   error. */
 static int
-read_attribute(PyObject *value, PyObject **names)
+read_attribute(Gate *gate, PyObject *value, PyObject **names)
 {
-    if (value == Py_None || PyLong_CheckExact(value) || PyBool_Check(value) ||
-        PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyTuple_CheckExact(value) ||
-        PyList_CheckExact(value) || PySlice_Check(value)) {
-        *names = NULL;
+    *names = NULL;
+    if (!PyObject_TypeCheck(value, (PyTypeObject *)gate->tensor)) {
         return 0;
     }
     *names = PyObject_GetAttr(value, s_attribute);
@@ -51,7 +50,7 @@ read_names(Gate *gate, PyObject *value, PyObject **names)
 {
     PyObject **place = dict_of(gate, value);
     if (place == NULL) {
-        return read_attribute(value, names);
+        return read_attribute(gate, value, names);
     }
     if (*place == NULL) {
         *names = Py_NewRef(Py_None);
@@ -65,9 +64,10 @@ read_names(Gate *gate, PyObject *value, PyObject **names)
     return 1;
 }
 
-/* Whether a value is, or contains, a tensor with names; -1 for an error. */
+/* Whether a value is, or contains, a tensor with names, or an object that overrides torch; -1 for an
+   error. */
 static int
-carries_names(Gate *gate, PyObject *value)
+concerns_site(Gate *gate, PyObject *value)
 {
     PyObject *names;
     int status = read_names(gate, value, &names);
@@ -76,8 +76,12 @@ carries_names(Gate *gate, PyObject *value)
         Py_XDECREF(names);
         return status < 0 ? -1 : named;
     }
-    if (!PyTuple_Check(value) && !PyList_Check(value)) {
+    if (value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+        PyBool_Check(value) || PyUnicode_CheckExact(value)) {
         return 0;
+    }
+    if (!PyTuple_Check(value) && !PyList_Check(value)) {
+        return PyObject_HasAttr((PyObject *)Py_TYPE(value), s_handler);
     }
     if (Py_EnterRecursiveCall(" in the search for names")) {
         return -1;
@@ -85,7 +89,7 @@ carries_names(Gate *gate, PyObject *value)
     status = 0;
     for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(value); i++) {
         PyObject *part = Py_NewRef(PySequence_Fast_GET_ITEM(value, i));
-        status = carries_names(gate, part);
+        status = concerns_site(gate, part);
         Py_DECREF(part);
     }
     Py_LeaveRecursiveCall();

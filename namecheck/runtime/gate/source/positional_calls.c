@@ -176,7 +176,7 @@ static PyObject *
 exact(Gate *gate, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *names[LONGEST] = {NULL}, *result = NULL;
-    int any = 0, status = read_names(gate, args[0], &names[0]);
+    int any = 0, others = 0, status = read_names(gate, args[0], &names[0]);
     if (status <= 0) {
         return NULL;
     }
@@ -186,6 +186,7 @@ exact(Gate *gate, PyObject *const *args, Py_ssize_t count)
             status = read_names(gate, args[i], &names[i]);
             if (status == 0) {
                 names[i] = Py_NewRef(gate->missing);
+                others |= !is_number(args[i]);
             }
             any |= status > 0 && names[i] != Py_None;
         }
@@ -199,7 +200,7 @@ exact(Gate *gate, PyObject *const *args, Py_ssize_t count)
     else if (gate->strict && count == 2) {
         result = run_binary(gate, args, names[1]);
     }
-    else {
+    else if (!others) { /* another object may override torch's functions */
         result = call_swift(gate, args, count);
         if (result == NULL) {
             result = refuse(gate, args, count, NULL);

@@ -57,4 +57,4 @@ typedef struct {
     Recent recent[RECENT];
 } Gate;
 
-static PyObject *s_attribute, *s_ndim, *s_names, *s_qualname;
+static PyObject *s_attribute, *s_ndim, *s_names, *s_qualname, *s_handler;

@@ -178,7 +178,8 @@ static PyMethodDef METHODS[] = {
 static int
 is_own(PyObject *name)
 {
-    static const char *const OWN[] = {"__call__", "__get__", "__reduce__", "__reduce_ex__"};
+    static const char *const OWN[] = {"__call__", "__get__", "__reduce__", "__reduce_ex__",
+                                       "__eq__",   "__ne__",  "__hash__"};
     for (size_t i = 0; PyUnicode_Check(name) && i < sizeof OWN / sizeof *OWN; i++) {
         if (PyUnicode_CompareWithASCIIString(name, OWN[i]) == 0) {
             return 1;
@@ -212,6 +213,23 @@ gate_repr(PyObject *self)
     return text;
 }
 
+/* A gate equals its original: a table of functions that was made before the patches has it. */
+static PyObject *
+gate_compare(PyObject *self, PyObject *other, int operation)
+{
+    if (operation != Py_EQ && operation != Py_NE) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    int equal = self == other || ((Gate *)self)->original == other;
+    return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+static Py_hash_t
+gate_hash(PyObject *self)
+{
+    return PyObject_Hash(((Gate *)self)->original);
+}
+
 static PyTypeObject GateType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "namecheck_gate.Gate",
@@ -228,8 +246,13 @@ static PyTypeObject GateType = {
     .tp_getattro = gate_read,
     .tp_setattro = gate_write,
     .tp_repr = gate_repr,
+    .tp_richcompare = gate_compare,
+    .tp_hash = gate_hash,
     .tp_methods = METHODS,
 };
+
+/* The same for a builtin function, which binds no receiver. */
+static PyTypeObject FunctionType;
 
 static PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT,
@@ -245,12 +268,22 @@ PyInit_namecheck_gate(void)
     s_ndim = PyUnicode_InternFromString("ndim");
     s_names = PyUnicode_InternFromString("names");
     s_qualname = PyUnicode_InternFromString("__qualname__");
+    s_handler = PyUnicode_InternFromString("__torch_function__");
     if (s_attribute == NULL || s_ndim == NULL || s_names == NULL || s_qualname == NULL ||
-        PyType_Ready(&GateType) < 0) {
+        s_handler == NULL) {
+        return NULL;
+    }
+    FunctionType = GateType;
+    FunctionType.tp_name = "namecheck_gate.FunctionGate";
+    FunctionType.tp_flags &= ~Py_TPFLAGS_METHOD_DESCRIPTOR;
+    FunctionType.tp_descr_get = NULL;
+    if (PyType_Ready(&GateType) < 0 || PyType_Ready(&FunctionType) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&MODULE);
     if (module != NULL && (PyModule_AddObjectRef(module, "Gate", (PyObject *)&GateType) < 0 ||
+                           PyModule_AddObjectRef(module, "FunctionGate",
+                                                 (PyObject *)&FunctionType) < 0 ||
                            PyModule_AddStringConstant(module, "SOURCE", SOURCE) < 0)) {
         Py_CLEAR(module);
     }

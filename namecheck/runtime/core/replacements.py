@@ -46,8 +46,9 @@ def _pairs(generation: int) -> _Pairs:
     wrappers: dict[int, Callable[..., Any]] = {}
     originals: dict[int, Callable[..., Any] | None] = {}
     for patch in TABLE.originals:
-        wrapper, before = read(patch.owner, patch.attribute), patch.replacement
-        if not isinstance(wrapper, FunctionType):
+        wrapper: Any = read(patch.owner, patch.attribute)
+        before = patch.replacement
+        if not _is_replacement(wrapper):
             continue
         if before is ABSENT:
             before = _inherited(patch.owner, patch.attribute)
@@ -55,6 +56,10 @@ def _pairs(generation: int) -> _Pairs:
         if before is not None:
             wrappers.setdefault(id(before), wrapper)
     return _Pairs(wrappers, originals)
+
+
+def _is_replacement(replacement: object) -> bool:
+    return isinstance(replacement, (FunctionType, property))
 
 
 def _inherited(owner: Any, attribute: str) -> Any:
