@@ -11,7 +11,7 @@ import torch
 
 import namecheck
 from namecheck.core.semantics import Semantics
-from namecheck.runtime import runtime
+from namecheck.runtime import NameMismatch, runtime
 from tests.runtime.tensors import named, names
 
 TORCH: Any = torch  # with names, which type checkers do not know
@@ -294,3 +294,13 @@ def test_the_experimental_warning_is_issued_once_where_it_is_wanted(semantics: S
     assert first_names(semantics=semantics) == []
     [text] = first_names(semantics=semantics, experimental_warning=True)
     assert text.startswith("Named tensors and all their associated APIs are an experimental")
+
+
+@pytest.mark.parametrize("mask", [[True, False, True], True])
+def test_what_torch_2_12_refuses_in_place_is_not_written(mask: Any) -> None:
+    with runtime(semantics=Semantics.NATIVE):
+        x = named("N", "C", sizes=(2, 3))
+        written = x.clone()
+        with pytest.raises(NameMismatch, match="masked_fill_: attempted to broadcast"):
+            written.masked_fill_(torch.tensor(mask), 9)
+        assert written.tolist() == x.tolist()
