@@ -321,7 +321,10 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
         if single and min(front, back) > 1:
             return None
     more = (ANY_DIM,) * (front - len(dims.prefix)), (ANY_DIM,) * (back - len(dims.suffix))
-    return Dims(dims.prefix + more[0], more[1] + dims.suffix, open=True)
+    suffix = more[1] + dims.suffix
+    if not dims.prefix and front == 1 and len(suffix) > 1 and suffix[0] == ANY_DIM:
+        suffix = suffix[1:]  # of so many dims this may be the first
+    return Dims(dims.prefix + more[0], suffix, open=True)
 
 
 def _reads_batch(reading: Reading) -> bool:
