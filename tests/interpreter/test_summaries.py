@@ -296,6 +296,24 @@ def compare(a, b, flag):
     assert runs(source, "joined") == 2  # for axes that a caller binds, and for others
 
 
+def test_an_object_that_a_call_gives_attributes_had_none_before() -> None:
+    source = """
+from torch import Tensor
+
+from somewhere import check
+
+class Pair:
+    def __init__(self, first: Tensor, second: Tensor):
+        self.first = first
+        self.second = second
+        check(self)
+
+def pairs(x: Tensor):
+    return Pair(x, x), Pair(x, x), Pair(x, x)
+"""
+    assert runs(source, "__init__") == 1
+
+
 @pytest.mark.parametrize(
     ("body", "count"),
     [

@@ -35,11 +35,21 @@ class Recording:
     `initials` are the contents with which the written values were made, as each write gave them.
     `since` is the range of numbers of the objects that the run makes. `outer` is the recording of
     the run around it. A recording is `whole` unless the run has listed all cells of the store: then
-    it cannot become a summary. `untouched` are the cells read of which the analysis had written
-    none: what they hold is the same for every call until one is written.
+    it cannot become a summary. `attributes` are the names of those that instances had before the
+    run added to them. `untouched` are the cells read of which the analysis had written none: what
+    they hold is the same for every call until one is written.
     """
 
-    __slots__ = ("initials", "outer", "reads", "since", "untouched", "whole", "written")
+    __slots__ = (
+        "attributes",
+        "initials",
+        "outer",
+        "reads",
+        "since",
+        "untouched",
+        "whole",
+        "written",
+    )
 
     def __init__(self, since: range, outer: Recording | None) -> None:
         self.since = since
@@ -48,6 +58,7 @@ class Recording:
         # By identity, as the same content is often written again.
         self.written: dict[Hashable, dict[int, Any]] = {}
         self.initials: dict[Hashable, Any] = {}
+        self.attributes: dict[Hashable, Any] = {}
         self.untouched: set[Hashable] = set()
         self.whole = True
 
@@ -66,6 +77,8 @@ class Recording:
             self.untouched.add(key)
         elif self.has_made(key):
             self.reads[key] = OWN
+        elif key in self.attributes:
+            self.reads[key] = self.attributes[key]
         elif key not in self.written or not self._has_written(store, key):
             self.reads[key] = content
 
@@ -74,6 +87,13 @@ class Recording:
         for key, content in cells:
             if content is not OWN and key not in self.reads:
                 self.read(store, key, content)
+
+    def adds_attribute(self, key: Hashable, content: Any) -> None:
+        """Note the names of an instance before one is added, in the recordings around too."""
+        recording: Recording | None = self
+        while recording is not None and key not in recording.attributes:
+            recording.attributes[key] = content
+            recording = recording.outer
 
     def wrote(self, key: Hashable, content: Any) -> None:
         """Note a write."""

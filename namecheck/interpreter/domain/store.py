@@ -155,6 +155,8 @@ class Ledger:
         key = AttributeNames(address)
         names = self.attributes.setdefault(key, {})
         if name not in names:
+            if self.recording is not None:
+                self.recording.adds_attribute(key, tuple(names) if names else ABSENT)
             names[name] = None
             if self._added is not None:
                 self._added.append((key, name))

@@ -16,9 +16,9 @@ from namecheck.interpreter.domain.values import Instance, TensorValue
 def learn(instance: Instance, name: str, tensor_value: TensorValue, store: Store) -> None:
     """Note the sizes that may be equal because one attribute becomes the tensor of another."""
     replaced = store.get((instance.address, name))
-    others = [other for other in store.get(AttributeNames(instance.address), ()) if other != name]
     if not isinstance(replaced, TensorValue) or replaced == tensor_value:
         return
+    others = [other for other in store.get(AttributeNames(instance.address), ()) if other != name]
     if all(store.get((instance.address, other)) != tensor_value for other in others):
         return
     dims, new_dims = (joins.held(each, store).tensor.dims for each in (replaced, tensor_value))
