@@ -47,6 +47,7 @@ from namecheck.interpreter.evaluation.size_readings import (
     Subject,
     all_sizes,
     chosen,
+    evaluated,
     inline,
     part_of,
     readings,
@@ -110,7 +111,7 @@ def observe_inline(
     """Name the dims of the tensors whose sizes an expression reads."""
     ranks = counted_ranks.counted(frame.environment.scope)
     if ranks:
-        for node in nodes(expression):
+        for node in evaluated(expression):
             if isinstance(node, ast.expr) and node in ranks:
                 _count(interpreter, node, ranks[node], store, frame)
     for reading in inline(expression):

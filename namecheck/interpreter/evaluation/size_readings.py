@@ -92,9 +92,12 @@ def subjects(definition: ast.AST) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def inline(expression: ast.expr) -> tuple[Reading, ...]:
-    """The sizes that an expression reads without a variable: ``x.view(x.size(0), -1)``."""
+    """The sizes that an expression certainly reads, without a variable: ``x.view(x.size(0), -1)``.
+
+    Each branch of a conditional expression is an expression of its own.
+    """
     singles: list[Reading] = []
-    for node in nodes(expression):
+    for node in evaluated(expression):
         if isinstance(node, (ast.Subscript, ast.Call)):
             word = ast.copy_location(ast.Name(""), node)
             reading = _single(word, node)
@@ -102,6 +105,27 @@ def inline(expression: ast.expr) -> tuple[Reading, ...]:
                 word.id = f"{reading.subject.id}.shape[{reading.variables[0][0]}]"
                 singles.append(reading)
     return tuple(singles)
+
+
+def evaluated(expression: ast.expr) -> Iterator[ast.AST]:
+    """The parts of an expression that are evaluated whenever it is, and the expression itself."""
+    waiting: list[ast.AST] = [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        match node:
+            case ast.IfExp(test):
+                waiting.append(test)
+            case ast.BoolOp(_, [first, *_]):
+                waiting.append(first)
+            case ast.Compare(left, _, [first, *_]):
+                waiting += first, left
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                waiting.append(node.generators[0].iter)
+            case ast.Lambda():
+                pass
+            case _:
+                waiting += reversed(list(ast.iter_child_nodes(node)))
 
 
 def all_sizes(subject: Subject, rank: int) -> Reading:
