@@ -177,6 +177,26 @@ def test_what_torch_does_not_hand_to_a_class(later: tuple[Any, Any]) -> None:
         assert kind.heard == []
 
 
+def test_a_handler_may_name_what_is_not_there_yet_or_cannot_be_compared() -> None:
+    class Uncomparable:
+        def __eq__(self, other: object) -> bool:
+            raise ZeroDivisionError
+
+        __hash__ = None  # type: ignore[assignment]
+
+    class Late(torch.Tensor):
+        held = [Uncomparable(), torch.ones(3)]  # noqa: RUF012
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return "relu" if func in table else None
+
+    table = {torch.relu}
+    assert torch.relu(torch.ones(2).as_subclass(Late)) == "relu"
+
+
 LAZY: Final[dict[str, Callable[[nn.Module], Any]]] = {
     "half": lambda module: module.half(),
     "to": lambda module: module.to("meta"),

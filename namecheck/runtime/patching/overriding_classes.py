@@ -10,10 +10,11 @@ patched when they are defined, all others before the first call that they may ha
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodWrapperType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function
@@ -27,8 +28,20 @@ HANDLER: Final = "__torch_function__"
 _ADAPTED: Final = "_namecheck_adapted"
 # Py_TPFLAGS_HEAPTYPE: other classes take no attributes. Source: CPython's Include/object.h.
 _OF_PYTHON: Final = 1 << 9
-_CONTAINERS: Final = (dict, set, frozenset, list, tuple)
+# Where a handler may look a function up, each with its own test: that of a subclass, or an equality
+# of what it holds, may do anything.
+_TESTS: Final[dict[type, Callable[[Any, Any], bool]]] = {
+    dict: dict.__contains__,
+    set: set.__contains__,
+    frozenset: frozenset.__contains__,
+    list: lambda table, function: any(part is function for part in table[:_LONGEST]),
+    tuple: lambda table, function: any(part is function for part in table[:_LONGEST]),
+}
+_LONGEST: Final = 256
 _DEEPEST: Final = 2
+
+# What tells whether a table has a function.
+_Test: TypeAlias = Callable[[Any], bool]
 
 
 def patches() -> Iterator[Patch]:
@@ -92,16 +105,24 @@ def _receiving(handler: FunctionType, kind: Any) -> Callable[..., Any]:
     return torch_function
 
 
-def _tables(handler: FunctionType, kind: Any) -> Iterator[Container[Any]]:
+def _tables(handler: FunctionType, kind: Any) -> Iterator[_Test]:
     """What a handler may look a function up in: containers that it reads, and those in them."""
     held = [value for above in kind.__mro__ for value in vars(above).values()]
-    held += [cell.cell_contents for cell in handler.__closure__ or ()]
+    for cell in handler.__closure__ or ():
+        with contextlib.suppress(ValueError):  # a variable that has no value yet
+            held.append(cell.cell_contents)
     held += _globals_of(handler, _DEEPEST)
     for value in held:
-        if isinstance(value, _CONTAINERS):
-            yield value
-            parts = value.values() if isinstance(value, dict) else ()
-            yield from (part for part in parts if isinstance(part, _CONTAINERS))
+        yield from _tests_of(value)
+        if isinstance(value, dict):
+            for part in list(dict.values(value)):
+                yield from _tests_of(part)
+
+
+def _tests_of(value: Any) -> Iterator[_Test]:
+    for kind, test in _TESTS.items():
+        if issubclass(type(value), kind):
+            yield functools.partial(test, value)
 
 
 def _globals_of(function: FunctionType, depth: int) -> Iterator[Any]:
@@ -113,7 +134,7 @@ def _globals_of(function: FunctionType, depth: int) -> Iterator[Any]:
             yield from _globals_of(value, depth - 1)
 
 
-def _known(func: Any, tables: Sequence[Container[Any]]) -> Any:
+def _known(func: Any, tables: Sequence[_Test]) -> Any:
     """What torch has now for a function; its original if only that is in a table."""
     present: Any = func
     if isinstance(func, MethodWrapperType):  # what reads an attribute of a tensor
@@ -121,9 +142,9 @@ def _known(func: Any, tables: Sequence[Container[Any]]) -> Any:
     else:
         present = wrapper_of(func) or func
         original = original_of(present)
-    if original is None or any(present in table for table in tables):
+    if original is None or any(has(present) for has in tables):
         return present
-    return original if any(original in table for table in tables) else present
+    return original if any(has(original) for has in tables) else present
 
 
 def any_overriding(values: Iterable[Any]) -> bool:
