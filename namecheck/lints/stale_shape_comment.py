@@ -46,6 +46,8 @@ CODE: Final = "NC604"
 
 # A comment with a list in brackets that nothing is called with: no ``view(B, T)``, no ``x[0, 1]``.
 _LIST: Final = r"(?<![\w.\])])[(\[]([^()\[\]]*)[)\]]"
+# A term in brackets of its own, in such a list: ``[B, H, W, (H + W)]``.
+_TERM: Final = r"(?<=[,\[(]|\s)\(([\w*/+-]+)\)(?=\s*[,)\]])"
 _ARROW: Final = r"[-=]>|→"
 _WORD: Final = r"[A-Za-z_]\w*|\d+"
 # Words that say that the shape is that of something else, or of some other time.
@@ -108,7 +110,7 @@ def _claims(source: Source) -> Iterator[tuple[ast.AST, Sequence[str]]]:
 
 def _claim(comment: str) -> Sequence[str] | None:
     """The words of the only shape in a comment; of several shapes with an arrow, the last one."""
-    last = re.split(_ARROW, comment)[-1]
+    last = re.sub(_TERM, r"\1", re.split(_ARROW, comment)[-1])
     lists = re.findall(_LIST, last)
     if len(lists) != 1 or re.search(_ELSEWHERE, comment):
         return None
