@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final
 
 from namecheck.core.syntax import Located as Node
-from namecheck.core.trees import nodes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ClassValue, External, TupleValue, Value
 from namecheck.interpreter.evaluation.frames import Frame, Guard
@@ -24,12 +24,29 @@ def of_handler(
     interpreter: Interpreter, handler: ast.ExceptHandler, store: Store, frame: Frame
 ) -> Guard:
     """The guard of an exception handler."""
-    inner = (node for part in handler.body for node in nodes(part))
-    again = any(isinstance(node, ast.Raise) for node in inner)
     types = _ALL
     if handler.type is not None:
         types = _names(interpreter.evaluate(handler.type, store, frame))
-    return Guard(types, not types & _BROAD, again)
+    return Guard(types, not types & _BROAD, _always_raises(handler.body))
+
+
+def _always_raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block raises an error on each path; a handler that may go on expects its error."""
+    return any(map(_is_raising, body))
+
+
+def _is_raising(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Raise():
+            return True
+        case ast.If(_, body, orelse):
+            return _always_raises(body) and _always_raises(orelse)
+        case ast.With(_, body) | ast.AsyncWith(_, body):
+            return _always_raises(body)
+        case ast.Try(body, handlers, orelse, finalbody):
+            blocks = [[*body, *orelse], *(handler.body for handler in handlers)]
+            return _always_raises(finalbody) or all(map(_always_raises, blocks))
+    return False
 
 
 def of_context(
