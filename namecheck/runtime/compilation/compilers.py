@@ -13,9 +13,7 @@ from typing import Any, Final
 
 import torch
 from torch import _jit_internal
-from torch.fx.proxy import Proxy
 from torch.jit import _builtins, _recursive, _script
-from torch.overrides import is_tensor_method_or_property
 
 from namecheck.runtime.core import replacements
 from namecheck.runtime.core.errors import UntestedTorchWarning
@@ -34,10 +32,9 @@ _hooked: list[ModuleType] = []
 
 
 def patches() -> Iterator[Patch | Deferred]:
-    """The patches of TorchScript and torch.fx, and the hooks of torch.compile once it is there."""
+    """The patches of TorchScript, and the hooks of torch.compile once it is there."""
     for module, name in _LOOKUPS:
         yield Patch(module, name, _of_original(getattr(module, name)))
-    yield Patch(Proxy, "__torch_function__", classmethod(_of_wrapper(Proxy.__torch_function__)))
     yield Deferred("torch._dynamo", _hook, bare=True)
 
 
@@ -50,21 +47,6 @@ def _of_original(lookup: Callable[..., Any]) -> Callable[..., Any]:
         return lookup(function or value, *args)
 
     return look_up
-
-
-def _of_wrapper(handler: Any) -> Callable[..., Any]:
-    """A handler that traces a function as the program finds it in torch: to compare is possible."""
-    original = handler.__func__
-
-    @functools.wraps(original)
-    def torch_function(
-        kind: Any, func: Any, types: Any, args: Any = None, kwargs: Any = None
-    ) -> Any:
-        if not is_tensor_method_or_property(func):
-            func = replacements.wrapper_of(func) or func
-        return original(kind, func, types, args, kwargs)
-
-    return torch_function
 
 
 def _hook(module: ModuleType) -> Iterator[Patch]:

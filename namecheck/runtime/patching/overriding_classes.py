@@ -28,17 +28,23 @@ HANDLER: Final = "__torch_function__"
 _ADAPTED: Final = "_namecheck_adapted"
 # Py_TPFLAGS_HEAPTYPE: other classes take no attributes. Source: CPython's Include/object.h.
 _OF_PYTHON: Final = 1 << 9
+_LONGEST: Final = 256
+_DEEPEST: Final = 2
+
+
+def _is_among(pieces: Sequence[Any], sought: object) -> bool:
+    return any(piece is sought for piece in pieces[:_LONGEST])
+
+
 # Where a handler may look a function up, each with its own test: that of a subclass, or an equality
 # of what it holds, may do anything.
 _TESTS: Final[dict[type, Callable[[Any, Any], bool]]] = {
     dict: dict.__contains__,
     set: set.__contains__,
     frozenset: frozenset.__contains__,
-    list: lambda table, function: any(part is function for part in table[:_LONGEST]),
-    tuple: lambda table, function: any(part is function for part in table[:_LONGEST]),
+    list: _is_among,
+    tuple: _is_among,
 }
-_LONGEST: Final = 256
-_DEEPEST: Final = 2
 
 # What tells whether a table has a function.
 _Test: TypeAlias = Callable[[Any], bool]
@@ -46,14 +52,10 @@ _Test: TypeAlias = Callable[[Any], bool]
 
 def patches() -> Iterator[Patch]:
     """Patches that mark and adapt the present overriding classes, and mark future ones."""
-    adapted = set[int]()
-    for kind in _subclasses(torch.Tensor):
-        if _overrides(kind):
-            yield Patch(kind, ATTRIBUTE, OVERRIDING)
-            for patch in _adapting(kind):
-                if id(patch.owner) not in adapted:  # several classes may inherit a handler
-                    adapted.add(id(patch.owner))
-                    yield patch
+    kinds = [kind for kind in _subclasses(torch.Tensor) if _overrides(kind)]
+    yield from (Patch(kind, ATTRIBUTE, OVERRIDING) for kind in kinds)
+    # Several classes may inherit one handler.
+    yield from {id(patch.owner): patch for kind in kinds for patch in _adapting(kind)}.values()
     yield Patch(torch.Tensor, "__init_subclass__", classmethod(_init_subclass))
 
 
@@ -178,15 +180,18 @@ def dispatcher(func: Any, values: Sequence[Any]) -> Callable[..., Any] | None:
     return functools.partial(handle_torch_function, func, overriding)
 
 
-def any_overriding_object(values: Iterable[Any]) -> bool:
-    """Whether a value that is no tensor overrides torch's functions; adapts its class."""
+def overriding_objects(values: Iterable[Any]) -> list[type]:
+    """The classes of the values that are no tensors and override torch's functions."""
     kinds = map(type, _flat(values))
-    overriding = [k for k in kinds if hasattr(k, HANDLER) and not issubclass(k, torch.Tensor)]
+    return [k for k in kinds if hasattr(k, HANDLER) and not issubclass(k, torch.Tensor)]
+
+
+def adapt(overriding: Iterable[Any]) -> None:
+    """Adapt the handlers of these classes, if they are not adapted yet."""
     for kind in overriding:
         is_adapted = hasattr(getattr(kind, HANDLER), _ADAPTED)
         if not is_adapted and (adapting := tuple(_adapting(kind))):
             TABLE.apply(adapting)
-    return bool(overriding)
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:

@@ -99,12 +99,13 @@ class Site:
 
     def _run_of_overriding(self, values: Sequence[Any]) -> Callable[..., Any] | None:
         """What runs a call of objects that override torch's functions; None if there are none."""
-        foreign = overriding_classes.any_overriding_object(values)
+        foreign_kinds = overriding_classes.overriding_objects(values)
+        overriding_classes.adapt(foreign_kinds)
         if overriding_classes.any_overriding(values):
             return self._overridden
-        return self._unnamed if foreign else None
+        return self._handed_over if foreign_kinds else None
 
-    def _unnamed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _handed_over(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call as torch does, and try again if that refuses it."""
         try:
             return self.original(*args, **kwargs)
@@ -248,7 +249,7 @@ class Site:
         """
         try:
             values = (*args, *kwargs.values())
-            if overriding_classes.any_overriding_object(args):
+            if overriding_classes.overriding_objects(args):
                 dispatcher = overriding_classes.dispatcher(self.wrapper, args)
                 if dispatcher is not None and any(map(contains_text, values)):
                     return dispatcher(*args, **kwargs)

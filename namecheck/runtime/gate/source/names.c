@@ -64,6 +64,14 @@ read_names(Gate *gate, PyObject *value, PyObject **names)
     return 1;
 }
 
+/* Whether a value is a number, or None. */
+static inline int
+is_number(PyObject *value)
+{
+    return value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+           PyBool_Check(value) || PyComplex_CheckExact(value);
+}
+
 /* Whether a value is, or contains, a tensor with names, or an object that overrides torch; -1 for an
    error. */
 static int
@@ -76,8 +84,7 @@ concerns_site(Gate *gate, PyObject *value)
         Py_XDECREF(names);
         return status < 0 ? -1 : named;
     }
-    if (value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
-        PyBool_Check(value) || PyUnicode_CheckExact(value)) {
+    if (is_number(value) || PyUnicode_CheckExact(value)) {
         return 0;
     }
     if (!PyTuple_Check(value) && !PyList_Check(value)) {

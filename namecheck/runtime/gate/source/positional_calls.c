@@ -109,14 +109,6 @@ find_entry(Gate *gate, Py_ssize_t count, PyObject **key, Py_ssize_t length, int 
     return status;
 }
 
-/* Whether a value is a number, or None. */
-static inline int
-is_number(PyObject *value)
-{
-    return value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
-           PyBool_Check(value) || PyComplex_CheckExact(value);
-}
-
 /* A call with names: the result, or NULL without an error if the memo has no entry for it. */
 static PyObject *
 exact_named(Gate *gate, PyObject *const *args, Py_ssize_t count, PyObject **names)
