@@ -312,9 +312,9 @@ class Expressions:
         for branch, entries in ((conditional.body, holds), (conditional.orelse, fails)):
             for layer in entries:
                 if layer is store:
-                    return self._branch(branch, store, frame)
+                    return self.evaluate_whole(branch, store, frame)
                 try:
-                    value = self._branch(branch, layer, frame)
+                    value = self.evaluate_whole(branch, layer, frame)
                 except PathEnds:
                     continue
                 results.append(Alternative(value, layer.facts_since(store)))
@@ -324,12 +324,13 @@ class Expressions:
         merges.rejoin(store, layers)
         return joins.union(results, store.ledger)
 
-    def _branch(self, branch: ast.expr, store: Store, frame: Frame) -> Value:
+    def evaluate_whole(self, expression: ast.expr, store: Store, frame: Frame) -> Value:
+        """The value of an expression that is run as a whole: the sizes that it reads are read."""
         if self.interpreter.context.evidence is Evidence.OBSERVED:
             from namecheck.interpreter.evaluation import observed_axes  # only where asked for
 
-            observed_axes.observe_inline(self.interpreter, branch, store, frame)
-        return self.evaluate(branch, store, frame)
+            observed_axes.observe_inline(self.interpreter, expression, store, frame)
+        return self.evaluate(expression, store, frame)
 
     def truth(self, value: Value, store: Store) -> bool | None:
         """Whether a value is true; None where that is unknown."""

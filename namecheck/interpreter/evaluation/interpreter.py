@@ -194,6 +194,9 @@ class Interpreter(Protocol):
     def evaluate(self, node: Node, store: Store, frame: Frame) -> Value:
         """The value of an expression."""
 
+    def evaluate_whole(self, expression: ast.expr, store: Store, frame: Frame) -> Value:
+        """The value of an expression that is run as a whole: the sizes that it reads are read."""
+
     def truth(self, value: Value, store: Store) -> bool | None:
         """Whether a value is true; None where that is unknown."""
 

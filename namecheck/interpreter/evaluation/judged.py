@@ -220,7 +220,7 @@ class Judged:
 
     def is_about_equal(self, key: Key, about: Collection[str]) -> bool:
         """Whether a finding is about the words of two axes that have one size."""
-        attempts = [attempt for _, attempt in self.refused.get(key, [])]
+        attempts = self._attempts(key)
         pairs = [pair for pair in self.equal if {word for word, _ in pair} == set(about)]
         return bool(attempts) and all(
             any(pair <= attempt.readings() for pair in pairs) for attempt in attempts
@@ -231,9 +231,15 @@ class Judged:
 
         The matrix is a square: ``cross_entropy(logits, own) + cross_entropy(logits.T, own)``.
         """
-        attempts = [attempt for _, attempt in self.refused.get(key, [])]
+        attempts = self._attempts(key)
+        if not attempts:
+            return False
         every = [each for of_node in self.accepted.values() for _, each in of_node.values()]
-        return bool(attempts) and all(attempt.is_turned(every) for attempt in attempts)
+        return all(attempt.is_turned(every) for attempt in attempts)
+
+    def _attempts(self, key: Key) -> list[Attempt]:
+        """The applications that a finding is about."""
+        return [attempt for _, attempt in self.refused.get(key, [])]
 
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.

@@ -202,8 +202,7 @@ class Statements:
 
             observed_parts.check(self.interpreter, assignment, store, frame)
             size_bindings = observed_axes.observe(self.interpreter, assignment, store, frame)
-            observed_axes.observe_inline(self.interpreter, assignment.value, store, frame)
-        value = self.interpreter.evaluate(assignment.value, store, frame)
+        value = self.interpreter.evaluate_whole(assignment.value, store, frame)
         if self.interpreter.context.evidence is Evidence.OBSERVED:
             value = observed_axes.number(self.interpreter, assignment, value, store)
         if not isinstance(value, Union):
@@ -227,11 +226,7 @@ class Statements:
         if assignment.value is None:
             self.interpreter.declare(assignment, store, frame)
             return [store]
-        if self.interpreter.context.evidence is Evidence.OBSERVED:
-            from namecheck.interpreter.evaluation import observed_axes  # only where asked for
-
-            observed_axes.observe_inline(self.interpreter, assignment.value, store, frame)
-        value = self.interpreter.evaluate(assignment.value, store, frame)
+        value = self.interpreter.evaluate_whole(assignment.value, store, frame)
 
         def write(choice: Value, layer: Store) -> None:
             content = self.interpreter.declarations.assigned(assignment, choice, layer, frame)
@@ -261,11 +256,7 @@ class Statements:
     def _return(self, return_node: ast.Return, store: Store, frame: Frame) -> list[Store]:
         value: Value = NONE
         if return_node.value is not None:
-            if self.interpreter.context.evidence is Evidence.OBSERVED:
-                from namecheck.interpreter.evaluation import observed_axes  # only where asked for
-
-                observed_axes.observe_inline(self.interpreter, return_node.value, store, frame)
-            value = self.interpreter.evaluate(return_node.value, store, frame)
+            value = self.interpreter.evaluate_whole(return_node.value, store, frame)
 
         def leave(choice: Value, layer: Store) -> None:
             self.interpreter.declarations.leave(return_node, choice, layer, frame)

@@ -134,6 +134,7 @@ class Assembly:
 
         expressions = Expressions(self)
         self.evaluate = expressions.evaluate
+        self.evaluate_whole = expressions.evaluate_whole
         self.truth = expressions.truth
         self.negate = expressions.negate
         self.spread = expressions.spread
