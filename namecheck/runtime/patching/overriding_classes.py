@@ -32,8 +32,8 @@ _LONGEST: Final = 256
 _DEEPEST: Final = 2
 
 
-def _is_among(pieces: Sequence[Any], sought: object) -> bool:
-    return any(piece is sought for piece in pieces[:_LONGEST])
+def _is_among(values: Sequence[Any], sought: object) -> bool:
+    return any(value is sought for value in values[:_LONGEST])
 
 
 # Where a handler may look a function up, each with its own test: that of a subclass, or an equality
