@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from namecheck.core import names as naming
 from namecheck.core.dims import OPEN, Dims, locate, product
-from namecheck.core.names import Contradiction, Unknown
+from namecheck.core.memory_order import is_laid_out
+from namecheck.core.names import Answer, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.arguments import may_be_none
@@ -75,9 +76,12 @@ def _linear(dims: Dims, weight: Dims) -> Dims:
     return product
 
 
-@rule
+@rule(strided=True)
 def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """As `linear`; torch 2.12 folds an unnamed input with a bias to a matrix (recorded)."""
+    """As `linear`; torch 2.12 folds a contiguous input with a bias to a matrix (recorded).
+
+    To the product of any other input it adds the bias in place.
+    """
     if bias is None:
         return _linear(input.dims, weight.dims)
     if may_be_none(bias):
@@ -85,7 +89,13 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     turned = transposes_matrix(weight)
     if input.dims.rank == 2:
         return add_product(bias.dims, input.dims, turned)
-    if input.dims.rank is None:
+    if input.dims.rank is None or bias.dims.rank is None:
+        return OPEN
+    is_folded = _is_folded(input, bias.dims.rank)
+    if is_folded is Answer.NO:
+        product_dims = _linear(input.dims, weight.dims)
+        return dim_map.take_names(product_dims, with_bias(product_dims, bias.dims))
+    if is_folded is Answer.MAYBE:
         return OPEN
     refuse_named("view", (input,))
     rows = product(input.dims.sizes[:-1])
@@ -93,6 +103,13 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     sums = add_product(bias.dims, folded, turned)
     refuse_named("view", (Tensor(sums),))
     return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(sums, 1))
+
+
+def _is_folded(input: Tensor, bias_rank: int) -> Answer:
+    """Whether torch folds an input of a linear layer to a matrix, to add a bias of this rank."""
+    sizes = input.dims.sizes
+    natural = tuple(range(len(sizes)))
+    return Answer.NO if bias_rank == 0 else is_laid_out(input.memory, sizes, natural)
 
 
 @rule(memory="loses", overlaps="refused")

@@ -42,6 +42,16 @@ def no_dimname(operator: str) -> Contradiction:
     )
 
 
+def not_stored() -> Contradiction:
+    """The error for a named tensor that is copied, pickled, saved or sent to another process."""
+    return Contradiction(
+        "NC120",
+        "NYI: Named tensors don't support serialization. Please drop names via `tensor = "
+        "tensor.rename(None)` before serialization.",
+        help="torch 2.12 stores no names: drop them, and set them on the tensor that is loaded.",
+    )
+
+
 def refuse_named(aten: str, values: Iterable[Any]) -> None:
     """Raise where an operator refused under the name `aten` certainly has a named tensor.
 

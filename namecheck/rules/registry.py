@@ -46,7 +46,8 @@ class Traits:
     `patched` returns no tensor and reads no names: at run time the shim does not patch torch's
     function (`namecheck.runtime.patching.targets`). A rule that `counts` returns ints: where the
     analysis does not know such a number, it still knows its type. A rule for a `square` takes
-    tensors whose first one has a last and a next to last dim of one size.
+    tensors whose first one has a last and a next to last dim of one size. A rule that is `strided`
+    depends on whether a tensor is contiguous.
     """
 
     memory: str = ""
@@ -56,6 +57,7 @@ class Traits:
     patched: bool = True
     counts: bool = False
     square: bool = False
+    strided: bool = False
 
 
 NO_TRAITS: Final = Traits()
@@ -81,6 +83,7 @@ def rule(
     patched: bool = True,
     counts: bool = False,
     square: bool = False,
+    strided: bool = False,
 ) -> Callable[[_R], _R]:
     """Register the decorated function with its traits."""
 
@@ -95,6 +98,7 @@ def rule(
     patched: bool = True,
     counts: bool = False,
     square: bool = False,
+    strided: bool = False,
 ) -> _R | Callable[[_R], _R]:
     """Register a function, with its `Traits`, under its own name, which rows refer to.
 
@@ -102,7 +106,7 @@ def rule(
     """
     if function is not None:
         return _enter(function, NO_TRAITS)
-    traits = Traits(memory, overlaps, aligns, broadcasts, patched, counts, square)
+    traits = Traits(memory, overlaps, aligns, broadcasts, patched, counts, square, strided)
     return lambda decorated: _enter(decorated, traits)
 
 

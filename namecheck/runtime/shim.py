@@ -228,8 +228,8 @@ def _patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch | Defer
     yield from tensor_conversions.patches()
     yield from function_transforms.patches()
     yield from overriding_classes.patches()
-    yield from processes.patches(enter_worker)
-    yield from stored_names.patches()
+    yield from processes.patches(enter_worker, semantics)
+    yield from stored_names.patches(semantics)
     yield from first_class_dims.patches()
     yield from gradients.patches(semantics)
     by_original: dict[int, Any] = {}
@@ -261,7 +261,7 @@ def _patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch | Defer
 
 def _in_every_place(by_original: Mapping[int, Any]) -> Iterator[Patch]:
     """The patches of functions by the ids of their originals: one may have several places."""
-    for module in targets.FUNCTION_MODULES:
+    for module in (*targets.FUNCTION_MODULES, *targets.IMPORTING_MODULES):
         for name, value in vars(module).items():
             if id(value) in by_original and not name.startswith("_"):
                 yield Patch(module, name, by_original[id(value)])

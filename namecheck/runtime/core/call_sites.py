@@ -27,6 +27,14 @@ Positions: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 # The folder of namecheck.runtime, which holds every frame that the shim adds to a traceback.
 OUR_FOLDER: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS: Final = OUR_FOLDER + os.sep
+# The code that runs a function of torch as its rule has planned it.
+_RULED: Final = (
+    "<namecheck",
+    *(
+        _OURS + os.path.join("patching", name)
+        for name in ("sites.py", "wrappers.py", "naming_api.py")
+    ),
+)
 _TORCH: Final = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 # The package beside it, which torch installs: first-class dims.
 _FUNCTORCH: Final = os.path.join(os.path.dirname(os.path.dirname(_TORCH)), "functorch") + os.sep
@@ -138,8 +146,7 @@ def user_frame() -> FrameType | None:
     """The innermost frame outside of namecheck and torch."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        of_torch = frame.f_code.co_filename.startswith((_TORCH, _FUNCTORCH))
-        if not of_torch and not is_ours(frame.f_code):
+        if _is_outside(frame.f_code):
             return frame
         frame = frame.f_back
     return None
@@ -164,6 +171,27 @@ def inside_torch() -> bool:
         return any(outer.filename.startswith(_COMPILER) for outer in expressions)
     of_torch = expression.filename.startswith((_TORCH, _FUNCTORCH))
     return of_torch and not expression.forwards_call
+
+
+def is_ruled_outside() -> bool:
+    """Whether the torch code that is running was called by a wrapper that has applied a rule.
+
+    True for what torch.compile traces or has compiled, which is checked while it is traced.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    while frame is not None and not _is_outside(frame.f_code):
+        if frame.f_code.co_filename.startswith(_RULED):
+            return True
+        frame = frame.f_back
+    is_graph = frame is not None and frame.f_code.co_filename.startswith(_GRAPH)
+    return is_graph or _traced.get() is not None
+
+
+def _is_outside(code: CodeType) -> bool:
+    """Whether code is neither of torch nor of this package."""
+    return not is_ours(code) and not code.co_filename.startswith((_TORCH, _FUNCTORCH))
 
 
 def span_of(expression: Expression) -> Span:

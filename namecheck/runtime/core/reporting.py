@@ -38,9 +38,18 @@ def holds_after_success(contradiction: Contradiction, semantics: Semantics) -> b
     return semantics is Semantics.NATIVE or bool(contradiction.names)
 
 
+def is_ignored() -> bool:
+    """Whether a contradiction of the running call is left alone, as torch makes it for itself.
+
+    torch 2.12 refuses names inside its own code, too.
+    """
+    in_any_code = TABLE.semantics is Semantics.NATIVE
+    return call_sites.inside_torch() and (not in_any_code or call_sites.is_ruled_outside())
+
+
 def report(contradiction: Contradiction, values: Sequence[Any]) -> None:
     """Report a contradiction as the mode says; raises a `Contradicted` in the mode ``error``."""
-    if call_sites.inside_torch():
+    if is_ignored():
         return
     if current_mode(TABLE.default) == "off":
         call_sites.note_ignored()

@@ -16,7 +16,9 @@ from typing import Any, Final, TypeAlias, cast
 
 import torch
 
+from namecheck.core import memory_order
 from namecheck.core.dims import OPEN, Dims
+from namecheck.core.memory_order import Memory
 from namecheck.core.names import UNKNOWN, Contradiction, Name, check_label, not_a_name, word
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.runtime.core import native_warnings
@@ -153,6 +155,7 @@ class _Originals:
     view_as: Any = torch.Tensor.view_as
     clone: Any = torch.Tensor.clone
     detach: Any = torch.Tensor.detach
+    is_contiguous: Any = torch.Tensor.is_contiguous
 
 
 def subscript() -> Callable[..., torch.Tensor]:
@@ -220,14 +223,29 @@ def layout_of(tensor: torch.Tensor) -> str:
     return str(tensor.layout).removeprefix("torch.")
 
 
+def memory_of(tensor: torch.Tensor) -> Memory:
+    """The order of a real tensor's dims in memory."""
+    if tensor.layout is not torch.strided:
+        return UNKNOWN
+    if _Originals.is_contiguous(tensor):
+        return memory_order.CONTIGUOUS
+    return memory_order.laid(tensor.stride(), tensor.shape)
+
+
 def abstract(
     value: Any, *, sized: bool = True, assume_unnamed: bool = True, laid_out: bool = False
 ) -> Any:
-    """The abstract value of an argument, as `infer` takes it; `laid_out` with its layout."""
+    """The abstract value of an argument, as `infer` takes it.
+
+    `laid_out` with its layout and, where its sizes are given, too, with its order in memory.
+    """
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         dims = dims_of(value, sized=sized, assume_unnamed=assume_unnamed)
-        return Tensor(dims, dtype, layout=layout_of(value) if laid_out else UNKNOWN)
+        if not laid_out:
+            return Tensor(dims, dtype)
+        memory = memory_of(value) if sized else UNKNOWN
+        return Tensor(dims, dtype, layout=layout_of(value), memory=memory)
     if isinstance(value, str):  # a member of an enumeration, too, is a plain name
         return str.__str__(value)
     if value is None or isinstance(value, (bool, int, float, complex)) or value is ...:
@@ -287,6 +305,22 @@ def as_int(value: Any) -> int | None:
         return operator.index(value)
     except Exception:  # an array of several elements; what a file holds may raise anything
         return None
+
+
+def holds_index(value: Any) -> bool:
+    """Whether an argument is, or holds, a 0-d tensor that torch takes as the index of a dim."""
+    if type(value) in (list, tuple):
+        return any(map(holds_index, value))
+    if not isinstance(value, torch.Tensor) or value.dim() or value.requires_grad:
+        return False
+    return not (value.is_floating_point() or value.is_complex() or value.is_meta)
+
+
+def with_ints(value: Any) -> Any:
+    """An argument with an int for each tensor that is the index of a dim."""
+    if type(value) in (list, tuple):
+        return type(value)(map(with_ints, value))
+    return int(value) if holds_index(value) else value
 
 
 def _constant(value: Any) -> Any:

@@ -21,7 +21,8 @@ class Plan:
     """How to make one kind of call: the changed arguments, and the answer of `infer`.
 
     `sized` if the plan holds for these sizes only. `unconfirmed` is a contradiction that torch
-    itself should report. `names` are those of a single result if all of them are known.
+    itself should report. `names` are those of a single result if all of them are known. A plan that
+    is `of_elements` holds for the elements of a tensor that the call takes as an int.
     """
 
     changes: Changes
@@ -29,6 +30,7 @@ class Plan:
     sized: bool = False
     unconfirmed: Contradiction | None = None
     names: Names | None = None
+    of_elements: bool = False
 
 
 def settled_names(inference: Inference) -> Names | None:
@@ -54,6 +56,8 @@ def is_memoizable(plan: Plan, key: Hashable, *, sized: bool = False) -> bool:
     the result alone, not to how the call is made.
     """
     if plan.inference.contradiction is not None or plan.unconfirmed is not None:
+        return False
+    if plan.of_elements:
         return False
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)

@@ -16,19 +16,21 @@ from namecheck.runtime.core.modes import Mode
 from namecheck.runtime.core.name_propagation import names_or_none
 from namecheck.runtime.core.patch_table import TABLE, Patch
 from namecheck.runtime.core.tensor_names import Names
+from namecheck.runtime.patching import stored_names
 
 # Puts the patches in force in a process, in a mode and a semantics; pickled by its name.
 Entrance: TypeAlias = Callable[[Mode, Semantics], None]
 
 
-def patches(enter: Entrance) -> Iterator[Patch]:
+def patches(enter: Entrance, semantics: Semantics) -> Iterator[Patch]:
     """How torch sends tensors to other processes, and the loop of a ``DataLoader``'s workers.
 
     A spawned worker calls `enter` with the mode and the semantics of its parent.
     """
+    wrap = stored_names.refusing_names if semantics is Semantics.NATIVE else _with_names
     reducers: dict[type, Callable[[torch.Tensor], Any]] = vars(ForkingPickler)["_extra_reducers"]
     for kind in (torch.Tensor, torch.nn.Parameter):
-        yield Patch(reducers, kind, _with_names(reducers[kind]))
+        yield Patch(reducers, kind, wrap(reducers[kind]))
     yield Patch(worker, "_worker_loop", _WorkerLoop(worker._worker_loop, enter))
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 import torch
 
 from namecheck import operators
+from namecheck.core.memory_order import CONTIGUOUS
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.semantics import Semantics
 from namecheck.operators import Inference, native
@@ -282,7 +283,7 @@ class Site:
                 plan_keys.of(args),
                 plan_keys.of(kwargs),
                 plan_keys.reuses_input(args, kwargs),
-                self._numbers(values),
+                self._conditions(values),
             )
             plan = self.plans.get(key)
             if plan is not None and plan.sized:
@@ -291,7 +292,7 @@ class Site:
             return self._make(args, kwargs)
         if plan is None:
             plan = self._make(args, kwargs)
-            if plan is not None and plan.inference.contradiction is None:
+            if plan is not None and plan.inference.contradiction is None and not plan.of_elements:
                 with contextlib.suppress(TypeError):
                     self._remember(key, plan, values)
         return plan
@@ -306,15 +307,24 @@ class Site:
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         inference = self._infer(args, kwargs, sized=False)
         sized = not call_plans.is_settled(inference) or self._resizes(kwargs) or self._reads_tensors
-        sized |= bool(self._numbers((*args, *kwargs.values())))
+        sized |= bool(self._conditions((*args, *kwargs.values())))
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
+        refuses_type = _is_of_type(inference) or not inference.fits
+        if refuses_type and any(map(tensor_names.holds_index, (*args, *kwargs.values()))):
+            return self._make_of_elements(args, kwargs)
         if inference.contradiction is not None and not self._is_left_to_other(inference, args):
             return self._contradicted(inference, args, kwargs)
         if inference.contradiction is not None or not inference.fits:
             return None
         changes = self._changes(inference, args, kwargs)
         return Plan(changes, inference, sized, names=call_plans.settled_names(inference))
+
+    def _make_of_elements(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        """The plan of a call in which 0-d tensors are indices of dims."""
+        numbered = {key: tensor_names.with_ints(value) for key, value in kwargs.items()}
+        plan = self._make(tuple(map(tensor_names.with_ints, args)), numbered)
+        return None if plan is None else replace(plan, of_elements=True)
 
     def _is_left_to_other(self, inference: Inference, args: tuple[Any, ...]) -> bool:
         """Whether other code decides what types an argument may have.
@@ -323,7 +333,7 @@ class Site:
         may take what is no tensor, such as a packed sequence.
         """
         if self.target.form == "c":
-            return inference.contradiction is not None and inference.contradiction.code == "NC114"
+            return _is_of_type(inference)
         known = (torch.Tensor, int, float, complex) if self.target.takes_numbers else torch.Tensor
         return self.target.special and not all(isinstance(arg, known) for arg in args)
 
@@ -337,8 +347,20 @@ class Site:
         """Whether torch 2.12 refuses the call for tensors of some layouts alone."""
         return self.semantics is Semantics.NATIVE and native.reads_layouts(self.target.row.native)
 
-    def _numbers(self, values: Sequence[Any]) -> tuple[float, ...]:
-        """The numbers for which alone torch 2.12 may refuse the call; no memo has them."""
+    @property
+    def _reads_memory(self) -> bool:
+        """Whether the names that torch 2.12 gives depend on the order of a tensor in memory."""
+        is_native = self.semantics is Semantics.NATIVE
+        return is_native and registry.traits_of(self.target.row.native_rule).strided
+
+    def _conditions(self, values: Sequence[Any]) -> tuple[float, ...]:
+        """The numbers for which alone torch 2.12 may refuse the call; no memo has them.
+
+        They include whether a tensor is contiguous, where that counts.
+        """
+        if self._reads_memory:
+            tensors = (value for value in values if isinstance(value, torch.Tensor))
+            return tuple(tensor_names.memory_of(each) == CONTIGUOUS for each in tensors)
         native_text = self.target.row.native if self.semantics is Semantics.NATIVE else ""
         reads = native.is_conditional(native_text)
         return tuple(value for value in values if reads and isinstance(value, (int, float)))
@@ -370,7 +392,7 @@ class Site:
             tensor_names.abstract,
             sized=sized,
             assume_unnamed=self.assume_unnamed,
-            laid_out=self.reads_layouts,
+            laid_out=self.reads_layouts or self._reads_memory,
         )
         if self.target.row.key in ("__getitem__", "__setitem__"):
             args = (*args[:1], *map(tensor_names.listed, args[1:2]), *args[2:])
@@ -434,7 +456,7 @@ class Site:
             return Plan(self._changes(inference, args, kwargs), inferred, unconfirmed=contradiction)
         self._name_written_arguments(inference, args, kwargs)
         reporting.report(contradiction, values)
-        if self.target.moves and not call_sites.inside_torch():
+        if self.target.moves and not reporting.is_ignored():
             raise reporting.error_for(contradiction, values)
         return Plan(self._changes(inference, args, kwargs), inferred)
 
@@ -547,3 +569,8 @@ class Site:
                 tensor_names.set_inferred_names(
                     args[index], answer, assume_unnamed=self.assume_unnamed
                 )
+
+
+def _is_of_type(inference: Inference) -> bool:
+    """Whether an argument has a type that the operator does not take."""
+    return inference.contradiction is not None and inference.contradiction.code == "NC114"

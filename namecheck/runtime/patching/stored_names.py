@@ -13,9 +13,14 @@ from typing import Any, Final
 import torch
 
 from namecheck.core.names import Contradiction, check_distinct
+from namecheck.core.semantics import Semantics
+from namecheck.rules import refusals
 from namecheck.runtime.core import reporting, tensor_names
+from namecheck.runtime.core.name_propagation import names_or_none
 from namecheck.runtime.core.patch_table import Patch
 from namecheck.runtime.core.tensor_names import ATTRIBUTE
+
+_REDUCER: Final = "_reduce_ex_internal"
 
 _HELP: Final = (
     "The file holds names that no tensor can have. To load it without names, call "
@@ -23,11 +28,27 @@ _HELP: Final = (
 )
 
 
-def patches() -> Iterator[Patch]:
+def patches(semantics: Semantics) -> Iterator[Patch]:
     """How torch reads and sets the attributes of a tensor that is stored, loaded or copied."""
+    if semantics is Semantics.NATIVE:
+        tensor: Any = torch.Tensor
+        yield Patch(tensor, _REDUCER, refusing_names(vars(tensor)[_REDUCER]))
     utilities: Any = torch._utils
     yield Patch(utilities, "_get_obj_state", _refreshing(utilities._get_obj_state))
     yield Patch(utilities, "_set_obj_state", _checking(utilities._set_obj_state))
+
+
+def refusing_names(reducer: Callable[..., Any]) -> Callable[..., Any]:
+    """A wrapper of what takes a tensor apart to store it: torch 2.12 does not store names."""
+
+    @functools.wraps(reducer)
+    def reduce(tensor: torch.Tensor, *args: Any) -> Any:
+        names = names_or_none(tensor)
+        if names is not None and any(name is not None for name in names):
+            reporting.report(refusals.not_stored(), (tensor,))
+        return reducer(tensor, *args)
+
+    return reduce
 
 
 def _refreshing(original: Callable[..., Any]) -> Callable[..., Any]:

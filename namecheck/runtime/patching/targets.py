@@ -48,6 +48,15 @@ FUNCTION_MODULES: Final[tuple[Any, ...]] = (
 )
 
 
+# Where torch imports some of these functions by their names.
+IMPORTING_MODULES: Final[tuple[Any, ...]] = (
+    torch.distributions.bernoulli,
+    torch.distributions.continuous_bernoulli,
+    torch.distributions.geometric,
+    torch.distributions.transforms,
+)
+
+
 # The rules of the operators that tell sizes or strides, for which the caller may name a dim.
 QUERIES: Final = frozenset({"size", "stride"})
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Set
 from types import BuiltinFunctionType, MethodDescriptorType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import torch
 
 from namecheck.rules import refusals
-from namecheck.runtime.core import call_sites, reporting, tensor_names
+from namecheck.runtime.core import reporting, tensor_names
 from namecheck.runtime.core.patch_table import Patch
 
 _COMPOSITE: Final = "CompositeImplicitAutograd"
@@ -56,7 +56,13 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
         "triplet_margin_with_distance_loss": _NORM,
     },
     torch.linalg: {"tensorinv": "view"},
+    cast(Any, torch._C)._nested: {"nested_tensor": "_nested_tensor_from_tensor_list"},
 }
+
+# The private operators with a kernel for names in torch 2.12.
+_NAMED_KERNELS: Final = frozenset(
+    {"_add_relu.Tensor", "_add_relu_.Tensor", "_fused_dropout", "_make_dual"}
+)
 
 Choice: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 """The kernel that refuses a call, chosen by its arguments; empty where none refuses it."""
@@ -106,11 +112,50 @@ def patches(replaced: Set[tuple[Any, Any]]) -> Iterator[Patch]:
             public = not attribute.startswith("_") and (id(owner), attribute) not in replaced
             if public and isinstance(original, kind) and _is_kernel(attribute):
                 yield Patch(owner, attribute, _refusing(original, _always(attribute)))
+    yield from _private_patches()
     for owner, kernels in _KERNELS.items():
         choices = {attribute: _always(kernel) for attribute, kernel in kernels.items()}
         for attribute, choice in (choices | dict(_CHOICES.get(owner, {}))).items():
             if hasattr(owner, attribute):  # older torch has fewer
                 yield Patch(owner, attribute, _refusing(getattr(owner, attribute), choice))
+
+
+def _private_patches() -> Iterator[Patch]:
+    """A patch for each kernel that torch's own Python code calls by a private name."""
+    for attribute in dir(torch):
+        original = getattr(torch, attribute)
+        is_private = attribute.startswith("_") and isinstance(original, BuiltinFunctionType)
+        overloads = _kernels(attribute) if is_private else frozenset()
+        if overloads:
+            yield Patch(torch, attribute, _refusing(original, _resolving(attribute, overloads)))
+
+
+def _kernels(attribute: str) -> frozenset[str]:
+    """The overloads of a private function that torch 2.12 refuses every named tensor in."""
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    schemas = torch._C._jit_get_schemas_for_operator(f"aten::{attribute}")
+    overloads = {f".{schema.overload_name}".rstrip(".") for schema in schemas}
+    return frozenset(
+        overload
+        for overload in overloads
+        if attribute + overload not in _NAMED_KERNELS
+        and torch._C._dispatch_has_kernel(f"aten::{attribute}{overload}")
+        and not has_kernel(f"aten::{attribute}{overload}", _COMPOSITE)
+    )
+
+
+def _resolving(attribute: str, refused: Set[str]) -> Choice:
+    """The kernel that torch resolves the arguments to, if it is one of the refused overloads."""
+
+    def choose(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        try:
+            overload = torch._C._jit_resolve_packet(f"aten::{attribute}", *args, **kwargs)
+        except RuntimeError:
+            return ""  # torch itself refuses the call
+        suffix = "" if overload in ("", "default") else f".{overload}"
+        return attribute + suffix if suffix in refused else ""
+
+    return choose
 
 
 def _always(kernel: str) -> Choice:
@@ -135,7 +180,7 @@ def _refusing(original: Callable[..., Any], choose: Choice) -> Callable[..., Any
     @functools.wraps(original, updated=())
     def refuse_named(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
-        if any(map(_is_named, values)) and not call_sites.inside_torch():
+        if any(map(_is_named, values)) and not reporting.is_ignored():
             kernel = choose(args, kwargs)
             if kernel:
                 reporting.report(refusals.not_supported(kernel), values)
