@@ -285,7 +285,7 @@ def _naming_patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch]
     yield Patch(torch.Tensor, "names", names)
     yield from native_names.patches(names)
     yield Patch(torch.Tensor, "has_names", naming_api.has_names)
-    yield Patch(torch.Tensor, "data", naming_api.data_property())
+    yield Patch(torch.Tensor, "data", naming_api.data_property(semantics))
     if not native_names.IS_NATIVE:  # it shows names itself, and accepts them in layers
         yield Patch(torch.Tensor, "__repr__", naming_api.show)
         require = naming_api.accepting_pairs(torch.nn.Unflatten._require_tuple_int)

@@ -160,3 +160,12 @@ def test_a_tensor_of_an_int_is_the_index_of_a_dim(semantics: Semantics) -> None:
         assert names(TORCH.cat([matrix, matrix], torch.tensor(1))) == ("N", "C")
         with pytest.raises(TypeError):
             matrix.sum(torch.tensor(0.0))
+
+
+@pytest.mark.usefixtures("native")
+def test_data_without_names_clears_those_of_the_tensor() -> None:
+    matrix: Any = named("N", "C", sizes=(2, 3))
+    matrix.data = torch.zeros(2, 3)
+    assert names(matrix) == (None, None)
+    matrix.data = named("A", "B", sizes=(2, 3))
+    assert names(matrix) == ("A", "B")

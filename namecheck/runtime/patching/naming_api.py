@@ -15,6 +15,7 @@ from torch import Tensor
 
 from namecheck.core import names as naming
 from namecheck.core.names import Contradiction
+from namecheck.core.semantics import Semantics
 from namecheck.operators import Operator
 from namecheck.runtime.core import reporting, tensor_names
 from namecheck.runtime.core.tensor_names import UNKNOWN_NAME, Names, visible_names
@@ -190,11 +191,12 @@ def names_property(set_names: Callable[[Tensor, Any], Any]) -> property:
     return property(read, set_names, doc="The name of each dim, None where it has none.")
 
 
-def data_property() -> property:
+def data_property(semantics: Semantics) -> property:
     """The property ``tensor.data``: reading keeps the names, assigning takes those of the value.
 
-    Assigning an unnamed value of the same rank keeps the names of the tensor.
+    Assigning an unnamed value of the same rank keeps the names of the tensor, but in torch 2.12.
     """
+    clears = semantics is Semantics.NATIVE
 
     def read(tensor: Tensor) -> Tensor:
         shared: Tensor = _Originals.data.__get__(tensor)
@@ -204,7 +206,7 @@ def data_property() -> property:
         return shared
 
     def write(tensor: Tensor, value: Any) -> None:
-        previous = tensor_names.names_of(tensor)
+        previous = None if clears else tensor_names.names_of(tensor)
         _Originals.data.__set__(tensor, value)
         names = tensor_names.names_of(value) if has_names(value) else previous
         fits = names is not None and len(names) == tensor.dim()
