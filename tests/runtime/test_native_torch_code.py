@@ -160,6 +160,9 @@ def test_a_tensor_of_an_int_is_the_index_of_a_dim(semantics: Semantics) -> None:
         assert names(TORCH.cat([matrix, matrix], torch.tensor(1))) == ("N", "C")
         with pytest.raises(TypeError):
             matrix.sum(torch.tensor(0.0))
+        scalar: Any = torch.tensor(True)
+        with pytest.raises(TypeError, match="tuple of names"):
+            scalar.refine_names([])
 
 
 @pytest.mark.usefixtures("native")

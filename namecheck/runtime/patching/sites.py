@@ -311,8 +311,10 @@ class Site:
         if sized or inference.contradiction is not None:
             inference = self._infer(args, kwargs, sized=True)
         refuses_type = _is_of_type(inference) or not inference.fits
-        if refuses_type and any(map(tensor_names.holds_index, (*args, *kwargs.values()))):
-            return self._make_of_elements(args, kwargs)
+        if refuses_type and any(map(tensor_names.holds_index, (*args[1:], *kwargs.values()))):
+            plan = self._make_of_elements(args, kwargs)
+            if plan is not None:
+                return plan
         if inference.contradiction is not None and not self._is_left_to_other(inference, args):
             return self._contradicted(inference, args, kwargs)
         if inference.contradiction is not None or not inference.fits:
@@ -321,9 +323,11 @@ class Site:
         return Plan(changes, inference, sized, names=call_plans.settled_names(inference))
 
     def _make_of_elements(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        """The plan of a call in which 0-d tensors are indices of dims."""
-        numbered = {key: tensor_names.with_ints(value) for key, value in kwargs.items()}
-        plan = self._make(tuple(map(tensor_names.with_ints, args)), numbered)
+        """The plan of a call in which 0-d tensors are indices of dims; None if they are not."""
+        args = (*args[:1], *map(tensor_names.with_ints, args[1:]))
+        kwargs = {key: tensor_names.with_ints(value) for key, value in kwargs.items()}
+        inference = self._infer(args, kwargs, sized=True)
+        plan = None if _is_of_type(inference) else self._make(args, kwargs)
         return None if plan is None else replace(plan, of_elements=True)
 
     def _is_left_to_other(self, inference: Inference, args: tuple[Any, ...]) -> bool:
