@@ -65,7 +65,7 @@ class RankOf(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ForeignVersion(Fact):
-    """Whether a library version, or a value that is not meant, decides that this path is taken."""
+    """Whether a library version, or a value that perhaps never is, decides that a path is taken."""
 
 
 @dataclass(frozen=True, slots=True)

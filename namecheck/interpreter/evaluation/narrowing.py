@@ -501,6 +501,8 @@ def _refine_names(
     dims = content.tensor.dims
     if dims.open or (dims.rank == len(names) and not dims.complete):
         refined = Dims.of(*names) if dims.open else dims.rename(names)
+        if not dims.open:
+            store.set(FOREIGN, True)  # perhaps none of the paths that have met has these names
         origins = {name: interpreter.place(right_node, "asserted here") for name in names if name}
         named = replace(
             content, tensor=replace(content.tensor, dims=refined, likely=None), origins=origins

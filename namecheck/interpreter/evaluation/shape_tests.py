@@ -17,7 +17,7 @@ from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression, Known
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins
-from namecheck.interpreter.domain.cells import RankOf, TensorTest, Truth
+from namecheck.interpreter.domain.cells import FOREIGN, RankOf, TensorTest, Truth
 from namecheck.interpreter.domain.provenance import (
     Asked,
     Attribute,
@@ -317,7 +317,11 @@ def _fix(measured: _Measured, position: int, extent: int, store: Store) -> None:
 
 
 def _label(measured: _Measured, position: int, label: object, store: Store) -> None:
-    """Write the name of a dim, if it is unknown; the tensor has this dim, as its name was read."""
+    """Write the name of a dim, if it is unknown; the tensor has this dim, as its name was read.
+
+    Where it is the only unknown name, paths with other names may have met, and perhaps none has the
+    one that is tested: what follows is not judged.
+    """
     dims = measured.tensor.dims
     missing = position + 1 - len(dims.prefix)
     if dims.open and not dims.suffix and 0 < missing <= MOST_UNKNOWN:
@@ -326,4 +330,7 @@ def _label(measured: _Measured, position: int, label: object, store: Store) -> N
         return
     is_at_known_place = not dims.open or 0 <= position < len(dims.prefix)
     if is_at_known_place and dims[position].name is UNKNOWN:
-        measured.write(dims.replace(position, replace(dims[position], name=label)), store)
+        labelled = dims.replace(position, replace(dims[position], name=label))
+        measured.write(labelled, store)
+        if labelled.complete:
+            store.set(FOREIGN, True)
