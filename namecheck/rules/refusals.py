@@ -42,6 +42,16 @@ def no_dimname(operator: str) -> Contradiction:
     )
 
 
+def not_scripted() -> Contradiction:
+    """The error for a named tensor that reaches TorchScript, or an operator of ``torch.ops``."""
+    return Contradiction(
+        "NC120",
+        "NYI: Named tensors are currently unsupported in TorchScript. As a  workaround please drop "
+        "names via `tensor = tensor.rename(None)`.",
+        help="Drop the names before the call, and set them on its result.",
+    )
+
+
 def not_stored() -> Contradiction:
     """The error for a named tensor that is copied, pickled, saved or sent to another process."""
     return Contradiction(

@@ -5,6 +5,8 @@ The kernels are those that torch 2.12.1 named in its errors for these calls.
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import copy
 import io
 import pickle
@@ -15,6 +17,7 @@ from typing import Any, Final
 import pytest
 import torch
 from torch import distributions, nn, optim
+from torch.overrides import TorchFunctionMode
 from torch.utils.data import default_collate
 
 import namecheck
@@ -118,6 +121,79 @@ def test_names_are_not_stored(store: Callable[[Any], Any]) -> None:
     with pytest.raises(namecheck.NameMismatch, match="don't support serialization"):
         store(named("N", None, sizes=(2, 3)))
     store(TORCH.rand(2, 3))
+
+
+class Handled(torch.Tensor):
+    """Passes every call on, as a class that only looks at them does."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        passed: Any = super()
+        return passed.__torch_function__(func, types, args, kwargs or {})
+
+
+class Passing(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+MOVED: Final[list[tuple[Callable[[Any], Any], tuple[str, ...]]]] = [
+    (lambda x: x.rename("P", "Q"), ("P", "Q")),
+    (lambda x: x.align_to("C", "N"), ("C", "N")),
+    (lambda x: x.flatten(["N", "C"], "P"), ("P",)),
+    (lambda x: x.unflatten("C", (("P", 1), ("Q", 3))), ("N", "P", "Q")),
+]
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize(("move", "expected"), MOVED)
+def test_a_handler_passes_the_calls_of_the_naming_api_on(
+    move: Callable[[Any], Any], expected: tuple[str, ...]
+) -> None:
+    matrix = named("N", "C", sizes=(2, 3))
+    for _ in range(2):  # the second call may be remembered
+        assert names(move(matrix.as_subclass(Handled))) == expected
+        with Passing():
+            assert names(move(matrix)) == expected
+    with Passing(), pytest.raises(namecheck.NameMismatch, match=UNSUPPORTED.format("permute")):
+        matrix.permute(1, 0)
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize(
+    "call",
+    [
+        torch.jit.script(nn.Tanh()),
+        TORCH.jit.trace(nn.Linear(3, 2), (torch.rand(2, 3),)),
+        torch.ops.aten.relu,
+        torch.ops.aten.relu.default,
+    ],
+)
+def test_torchscript_takes_no_names(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(namecheck.NameMismatch, match="unsupported in TorchScript"):
+        call(named("N", "C", sizes=(2, 3)))
+    call(torch.rand(2, 3))
+
+
+@pytest.mark.usefixtures("native")
+def test_a_named_tensor_makes_no_new_one() -> None:
+    matrix: Any = named("N", "C", sizes=(2, 3))
+    with pytest.raises(namecheck.NameMismatch, match="doesn't correspond to a device"):
+        matrix.new(2, 3)
+    assert TORCH.rand(2, 3).new(matrix).shape == (2, 3)
+    assert "tensor(" in TORCH._tensor_str._str(matrix)
+
+
+@pytest.mark.parametrize("semantics", Semantics)
+def test_an_argument_may_be_a_mapping_with_another_constructor(semantics: Semantics) -> None:
+    with runtime(semantics=semantics):
+        matrix: Any = named("N", "C", sizes=(2, 3))
+        copied = copy.deepcopy([collections.defaultdict(dict, {1: matrix.rename(None)})])
+        assert copied[0][1].shape == (2, 3)
+        memo: Any = collections.defaultdict(list)
+        expected = pytest.raises(namecheck.NameMismatch, match="new_empty")
+        with expected if semantics is Semantics.NATIVE else contextlib.nullcontext():
+            assert names(matrix.__deepcopy__(memo)) == ("N", "C")
 
 
 @pytest.mark.usefixtures("native")

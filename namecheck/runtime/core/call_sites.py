@@ -27,15 +27,15 @@ Positions: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 # The folder of namecheck.runtime, which holds every frame that the shim adds to a traceback.
 OUR_FOLDER: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS: Final = OUR_FOLDER + os.sep
-# The code that runs a function of torch as its rule has planned it.
+_TORCH: Final = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+# The code that runs a function of torch as its rule has planned it, and torch's own that prints a
+# tensor with its names.
 _RULED: Final = (
     "<namecheck",
-    *(
-        _OURS + os.path.join("patching", name)
-        for name in ("sites.py", "wrappers.py", "naming_api.py")
-    ),
+    *(_OURS + os.path.join("patching", name) for name in ("sites.py", "wrappers.py")),
+    _OURS + os.path.join("patching", "naming_api.py"),
+    _TORCH + "_tensor_str.py",
 )
-_TORCH: Final = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 # The package beside it, which torch installs: first-class dims.
 _FUNCTORCH: Final = os.path.join(os.path.dirname(os.path.dirname(_TORCH)), "functorch") + os.sep
 _MODULES: Final = _TORCH + os.path.join("nn", "modules") + os.sep
@@ -181,12 +181,25 @@ def is_ruled_outside() -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_ours(frame.f_code):
         frame = frame.f_back
-    while frame is not None and not _is_outside(frame.f_code):
+    while frame is not None and (_is_handler(frame.f_code) or not _is_outside(frame.f_code)):
         if frame.f_code.co_filename.startswith(_RULED):
             return True
         frame = frame.f_back
     is_graph = frame is not None and frame.f_code.co_filename.startswith(_GRAPH)
     return is_graph or _traced.get() is not None
+
+
+def in_handler() -> bool:
+    """Whether the handler of a class or a mode makes the running call."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    return frame is not None and _is_handler(frame.f_code)
+
+
+def _is_handler(code: CodeType) -> bool:
+    """Whether code is what a class or a mode overrides torch's functions by."""
+    return code.co_name == "__torch_function__"
 
 
 def _is_outside(code: CodeType) -> bool:

@@ -43,8 +43,10 @@ def is_ignored() -> bool:
 
     torch 2.12 refuses names inside its own code, too.
     """
-    in_any_code = TABLE.semantics is Semantics.NATIVE
-    return call_sites.inside_torch() and (not in_any_code or call_sites.is_ruled_outside())
+    if TABLE.semantics is not Semantics.NATIVE:
+        return call_sites.inside_torch()
+    is_inside = call_sites.inside_torch() or call_sites.in_handler()
+    return is_inside and call_sites.is_ruled_outside()
 
 
 def report(contradiction: Contradiction, values: Sequence[Any]) -> None:

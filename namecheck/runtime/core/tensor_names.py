@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import NoneType
@@ -262,7 +263,7 @@ def abstract(
         return slice(abstract(value.start), abstract(value.stop), abstract(value.step))
     if isinstance(value, Mapping):
         pairs = {abstract(key): abstract(part) for key, part in value.items()}
-        return type(value)(pairs)  # type: ignore[call-arg]
+        return _mapping_like(value, pairs)
     number = as_int(value)
     return _constant(value) if number is None else number
 
@@ -277,10 +278,16 @@ def abstract_names(abstracted: Callable[[Any], Any], value: Any) -> Any:
         parts = [abstract_names(abstracted, part) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, Mapping):
-        return type(value)(abstract_names(abstracted, list(value.items())))  # type: ignore[call-arg]
+        return _mapping_like(value, abstract_names(abstracted, list(value.items())))
     described = abstracted(value)
     is_foreign = described is UNKNOWN and not isinstance(value, torch.SymInt)
     return value if is_foreign else described
+
+
+def _mapping_like(original_mapping: Mapping[Any, Any], abstract_items: Any) -> Mapping[Any, Any]:
+    """A mapping of these items, which is ordered where the original is."""
+    is_ordered = isinstance(original_mapping, OrderedDict)
+    return OrderedDict(abstract_items) if is_ordered else dict(abstract_items)
 
 
 def listed(index: Any) -> Any:

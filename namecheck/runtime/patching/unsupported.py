@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import torch
 
+from namecheck.core.names import Contradiction
 from namecheck.rules import refusals
 from namecheck.runtime.core import reporting, tensor_names
 from namecheck.runtime.core.patch_table import Patch
@@ -68,6 +69,17 @@ Choice: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 """The kernel that refuses a call, chosen by its arguments; empty where none refuses it."""
 
 
+Refusal: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], Contradiction | None]
+"""The error of a call with names, from its arguments; None where it is not refused."""
+
+# What converts its arguments to values of TorchScript.
+_CONVERTING: Final[tuple[Any, ...]] = (
+    cast(Any, torch._C).ScriptMethod,
+    torch._ops.OpOverload,
+    torch._ops.OpOverloadPacket,
+)
+
+
 def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], position: int, name: str) -> Any:
     return args[position] if len(args) > position else kwargs.get(name)
 
@@ -111,13 +123,16 @@ def patches(replaced: Set[tuple[Any, Any]]) -> Iterator[Patch]:
             original = getattr(owner, attribute)
             public = not attribute.startswith("_") and (id(owner), attribute) not in replaced
             if public and isinstance(original, kind) and _is_kernel(attribute):
-                yield Patch(owner, attribute, _refusing(original, _always(attribute)))
+                yield Patch(owner, attribute, _refusing_kernel(original, _always(attribute)))
     yield from _private_patches()
+    yield Patch(torch.Tensor, "new", _refusing(torch.Tensor.new, _of_new))
+    for owner in _CONVERTING:
+        yield Patch(owner, "__call__", _refusing(owner.__call__, _of_scripts))
     for owner, kernels in _KERNELS.items():
         choices = {attribute: _always(kernel) for attribute, kernel in kernels.items()}
         for attribute, choice in (choices | dict(_CHOICES.get(owner, {}))).items():
             if hasattr(owner, attribute):  # older torch has fewer
-                yield Patch(owner, attribute, _refusing(getattr(owner, attribute), choice))
+                yield Patch(owner, attribute, _refusing_kernel(getattr(owner, attribute), choice))
 
 
 def _private_patches() -> Iterator[Patch]:
@@ -127,7 +142,9 @@ def _private_patches() -> Iterator[Patch]:
         is_private = attribute.startswith("_") and isinstance(original, BuiltinFunctionType)
         overloads = _kernels(attribute) if is_private else frozenset()
         if overloads:
-            yield Patch(torch, attribute, _refusing(original, _resolving(attribute, overloads)))
+            yield Patch(
+                torch, attribute, _refusing_kernel(original, _resolving(attribute, overloads))
+            )
 
 
 def _kernels(attribute: str) -> frozenset[str]:
@@ -176,17 +193,36 @@ def _is_kernel(attribute: str) -> bool:
     return tensors and not has_kernel(f"aten::{attribute}", _COMPOSITE)
 
 
-def _refusing(original: Callable[..., Any], choose: Choice) -> Callable[..., Any]:
+def _refusing_kernel(original: Callable[..., Any], choose: Choice) -> Callable[..., Any]:
+    """A wrapper that refuses a call with names under the kernel that refuses it, if any does."""
+
+    def refuse(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Contradiction | None:
+        kernel = choose(args, kwargs)
+        return refusals.not_supported(kernel) if kernel else None
+
+    return _refusing(original, refuse)
+
+
+def _refusing(original: Callable[..., Any], refuse: Refusal) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def refuse_named(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
         if any(map(_is_named, values)) and not reporting.is_ignored():
-            kernel = choose(args, kwargs)
-            if kernel:
-                reporting.report(refusals.not_supported(kernel), values)
+            contradiction = refuse(args, kwargs)
+            if contradiction is not None:
+                reporting.report(contradiction, values)
         return original(*args, **kwargs)
 
     return refuse_named
+
+
+def _of_new(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Contradiction | None:
+    """The refusal of a named tensor that makes another one; it may be made of a named one."""
+    return refusals.no_device() if _is_named(args[0]) else None
+
+
+def _of_scripts(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Contradiction | None:
+    return refusals.not_scripted()
 
 
 def _is_named(value: Any) -> bool:
