@@ -242,6 +242,11 @@ def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
         yield Alternative(choice.value, tuple(both))
 
 
+def _shared(facts: Facts, other_facts: Facts) -> Facts:
+    """The facts under which either of two alternatives holds."""
+    return tuple(fact for fact in facts if fact in other_facts)
+
+
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     """The union of these values; a single opaque value where there are too many."""
     distinct: list[Alternative] = []
@@ -251,7 +256,7 @@ def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
             if twin is None:
                 distinct.append(inner)
             elif twin.facts != inner.facts:
-                shared = tuple(f for f in twin.facts if f in inner.facts)
+                shared = _shared(twin.facts, inner.facts)
                 distinct[distinct.index(twin)] = Alternative(inner.value, shared)
     if len(distinct) == 1:
         return distinct[0].value
@@ -409,7 +414,8 @@ class Joiner:
         for addition in _under(self.facts[1], b):
             for index, choice in enumerate(choices):
                 if type(choice.value) is type(addition.value):
-                    choices[index] = Alternative(self.value(choice.value, addition.value))
+                    shared = _shared(choice.facts, addition.facts)
+                    choices[index] = Alternative(self.value(choice.value, addition.value), shared)
                     break
             else:
                 choices.append(addition)
@@ -439,12 +445,16 @@ class Joiner:
         ):
             self.left.ledger.meter.spend(len(left_items))
             return tuple(map(self.value, left_items, right_items))
-        parts = [*_each(left_items), *_each(right_items)]
-        if not parts:
-            return ()
+        parts = _each(left_items), _each(right_items)
         both = Both(self.left, self.right)
         either = Joiner(both, both, ((), ()), {}, self._inner, {}, self._inner, self._around)
-        return Repeated(either.every(parts))
+        if all(parts) and self.facts != ((), ()):
+            under_facts = Joiner(
+                both, both, self.facts, {}, self._inner, {}, self._inner, self._around
+            )
+            return Repeated(under_facts.value(*map(either.every, parts)))
+        each = [*parts[0], *parts[1]]
+        return Repeated(either.every(each)) if each else ()
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:
         """Join entries key by key; an entry that one side lacks may be missing."""

@@ -57,6 +57,18 @@ class Items:
             return self.interpreter.torch.call(
                 "__getitem__", [value, _index(index)], {}, node, store, frame, operands
             )
+        if isinstance(value, Opaque) and self._is_of_tensor(value, index, node, frame):
+            tensor_value = self.interpreter.torch.promote(value, store)
+            return self.read(tensor_value, index, node, store, frame)
+        item = self._of_no_tensor(value, index, node, store, frame)
+        # On another path the value may be a tensor, which this one does not contradict.
+        self.interpreter.findings.judged.hear(frame.environment.number, node)
+        return item
+
+    def _of_no_tensor(
+        self, value: Value, index: Value, node: Node, store: Store, frame: Frame
+    ) -> Value:
+        """The item of what is no tensor, as far as is known."""
         if isinstance(value, (TupleValue, ListValue, Repeated)):
             return self._item_of(value, index, store)
         if isinstance(value, DictValue):
@@ -90,9 +102,6 @@ class Items:
             return value  # a generic alias: Batch[int] is Batch
         if isinstance(value, TorchModule):
             return self.interpreter.fresh("layer")
-        if isinstance(value, Opaque) and self._is_of_tensor(value, index, node, frame):
-            tensor_value = self.interpreter.torch.promote(value, store)
-            return self.read(tensor_value, index, node, store, frame)
         return self.interpreter.made_of([value], "item")
 
     def _is_of_tensor(self, opaque: Opaque, index: Value, node: Node, frame: Frame) -> bool:

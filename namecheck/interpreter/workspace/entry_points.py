@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.trees import is_name, last_word, nodes
-from namecheck.interpreter.domain import class_lookup, meter
+from namecheck.interpreter.domain import class_lookup, joins, meter
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Item, Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
@@ -21,10 +21,13 @@ from namecheck.interpreter.domain.values import (
     BoundMethod,
     ClassValue,
     Const,
+    DictValue,
+    Entries,
     FunctionValue,
     Generator,
     Instance,
     Key,
+    ListValue,
     Opaque,
     TupleValue,
     Value,
@@ -337,8 +340,8 @@ class EntryPoints:
     def _leave_open(self, instance: Instance, store: Store) -> None:
         """Make the attributes unknown that a derived class may replace.
 
-        These are the attributes that a derived class of this file replaces, and stubs. The
-        instance may be one of a derived class.
+        These are the attributes that a derived class of this file replaces, stubs, and what a class
+        has in place of a value: ``bands = ()``. The instance may be one of a derived class.
         """
         names = self._open_names.get(instance.cls)
         if names is None:
@@ -355,15 +358,15 @@ class EntryPoints:
                 for name in self._bound_names(base):
                     binding_classes.setdefault(name, []).append(base)
         for name in sorted(binding_classes):
-            if name in overridden or self._is_stub_in(binding_classes[name], name, store):
+            if name in overridden or self._is_missing_in(binding_classes[name], name, store):
                 yield name
 
-    def _is_stub_in(self, classes: Sequence[ClassValue], name: str, store: Store) -> bool:
-        """Whether the first of some classes that has this attribute has a bare stub there."""
+    def _is_missing_in(self, classes: Sequence[ClassValue], name: str, store: Store) -> bool:
+        """Whether the first of some classes that has this attribute leaves it to derived ones."""
         for cls in classes:
             member: Value | None = store.get((cls.address, name))
             if member is not None:
-                return self._is_bare_stub(_plain(member))
+                return self._is_bare_stub(_plain(member)) or _stands_for_a_value(member, store)
         return False
 
     def _is_bare_stub(self, value: Value | None) -> bool:
@@ -470,6 +473,20 @@ def _is_constant(annotation: ast.expr) -> bool:
     """Whether an annotation marks a class constant: ``ClassVar[int]``, ``Final``."""
     words = {getattr(n, "id", None) or getattr(n, "attr", None) for n in nodes(annotation)}
     return bool(words & {"ClassVar", "Final"})
+
+
+def _stands_for_a_value(member: Value, store: Store) -> bool:
+    """Whether an attribute of a class is what stands for a value until some class has one."""
+    if isinstance(member, TupleValue):
+        return not member.items
+    if isinstance(member, ListValue):
+        return joins.items(member, store) == ()
+    if isinstance(member, DictValue):
+        return joins.entries(member, store) == Entries()
+    if not isinstance(member, Const):
+        return False
+    constant = member.value
+    return constant in (None, "") or (type(constant) is int and constant <= 0)
 
 
 def _plain(value: Value | None) -> Value | None:
