@@ -272,7 +272,8 @@ class Expressions:
         layer = store
         *operands, last_operand = grouped_operands(bool_operation)
         for operand in operands:
-            value = self.evaluate(operand, layer, frame)
+            with frame.choosing(is_undecided=bool(exits)):
+                value = self.evaluate(operand, layer, frame)
             narrowing.ask(self.interpreter, operand, value, layer, frame)
             truth = self.truth(value, layer)
             if truth is stop:
@@ -292,7 +293,8 @@ class Expressions:
                 return self._leave(store, exits, results)
             layer = merges.merged(layer, going)
         try:
-            value = self.evaluate(last_operand, layer, frame)
+            with frame.choosing(is_undecided=bool(exits)):
+                value = self.evaluate(last_operand, layer, frame)
         except PathEnds:
             if not exits:
                 raise
@@ -314,7 +316,8 @@ class Expressions:
                 if layer is store:
                     return self.evaluate_whole(branch, store, frame)
                 try:
-                    value = self.evaluate_whole(branch, layer, frame)
+                    with frame.choosing(is_undecided=bool(holds) and bool(fails)):
+                        value = self.evaluate_whole(branch, layer, frame)
                 except PathEnds:
                     continue
                 results.append(Alternative(value, layer.facts_since(store)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from namecheck.core.dataclasses import dataclass, field
@@ -129,6 +130,15 @@ class Frame:
     escaped: int = 0
     width: int = 1
     undecided: int = 0
+
+    @contextmanager
+    def choosing(self, *, is_undecided: bool) -> Iterator[None]:
+        """Run one of the cases of a test, which may be another one than that of the caller."""
+        self.undecided += is_undecided
+        try:
+            yield
+        finally:
+            self.undecided -= is_undecided
 
     @property
     def exits(self) -> int:

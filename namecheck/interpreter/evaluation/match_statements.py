@@ -42,12 +42,8 @@ class Patterns:
             if case.guard is not None:
                 paths, fails = narrowing.decide(self.interpreter, case.guard, layer, frame)
                 answer = None if fails else answer
-            is_undecided = answer is not True or bool(ends)
-            frame.undecided += is_undecided
-            try:
+            with frame.choosing(is_undecided=answer is not True or bool(ends)):
                 ends.extend(self.interpreter.execute(case.body, paths, frame))
-            finally:
-                frame.undecided -= is_undecided
             if answer is True:
                 certain = True
                 break

@@ -369,16 +369,13 @@ class Statements:
         exits = frame.exits
         foreign = store.get(FOREIGN)
         is_undecided = bool(holds) and bool(fails)
-        frame.undecided += is_undecided
-        try:
+        with frame.choosing(is_undecided=is_undecided):
             ends = self._branch(if_node.body, holds, store, frame)
             if is_undecided and self.interpreter.context.evidence is Evidence.OBSERVED:
                 from namecheck.interpreter.evaluation import optional_changes  # where asked for
 
                 optional_changes.settle(self.interpreter, if_node, store, ends, frame)
             ends += self._branch(if_node.orelse, fails, store, frame)
-        finally:
-            frame.undecided -= is_undecided
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # The paths of different versions merge here.
             ends = [merges.merged(store, ends)]

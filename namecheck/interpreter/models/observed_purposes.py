@@ -169,8 +169,8 @@ def is_of_another_case(
     """Whether a function that was called handles a case here that may not be that of its caller.
 
     It has branched on what nobody knows, as the rank or the kind of an argument, or a flag of its
-    object, and neither it nor a function that it calls there has read what contradicts: one size
-    that it has read says nothing of the rank.
+    object, or has returned for another case, and neither it nor a function that it calls there has
+    read what contradicts: one size that it has read says nothing of the rank.
     """
     undecided = _undecided(frame, deep=contradiction.code.startswith(_OF_DIMS))
     if undecided is None or declare(lowered_operands):
@@ -190,12 +190,13 @@ def is_in_undecided_case(frame: Frame) -> bool:
 def _undecided(frame: Frame, *, deep: bool = False) -> Frame | None:
     """The function that is running, if it was called and has branched on what nobody knows.
 
+    After a branch that returns, the rest of the function is another case.
+
     If `deep`, the nearest one of the functions that have called each other.
     """
     frames = [*map(outside_comprehensions, frame.stack())]
-    return next(
-        (each for each in frames[: None if deep else 1] if each.undecided and each.is_called), None
-    )
+    called = (each for each in frames[: None if deep else 1] if each.is_called)
+    return next((each for each in called if each.undecided or each.exits), None)
 
 
 def _is_within(interpreter: Interpreter, place: Place, frame: Frame, outermost: Frame) -> bool:

@@ -29,6 +29,7 @@ from namecheck.interpreter.domain.values import (
     ListValue,
     TensorValue,
     TorchModule,
+    TupleValue,
     Value,
     Wrapped,
     each_of,
@@ -238,10 +239,20 @@ def _is_empty(value: Value, store: Store) -> bool:
 
 
 def _instances(value: Value, store: Store) -> Iterator[Instance]:
-    """The instance that an attribute is, or those in the list that it is."""
-    value = joins.opened(value, store)
-    held = each_of(joins.items(value, store)) if isinstance(value, ListValue) else (value,)
-    yield from (each for each in held if isinstance(each, Instance))
+    """The instances that an attribute may be, or those in the container that it may be."""
+    for choice in joins.alternatives(value):
+        content = joins.opened(choice.value, store)
+        held: Iterable[Value] = (content,)
+        if isinstance(content, ListValue):
+            held = each_of(joins.items(content, store))
+        elif isinstance(content, TupleValue):
+            held = content.items
+        elif isinstance(content, DictValue):
+            held = (entry for _, entry in joins.entries(content, store).items)
+        for each in held:
+            yield from (
+                one.value for one in joins.alternatives(each) if isinstance(one.value, Instance)
+            )
 
 
 def _classes(cls: ClassValue) -> Iterator[ClassValue]:
