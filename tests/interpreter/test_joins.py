@@ -11,7 +11,7 @@ from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.provenance import Fresh
-from namecheck.interpreter.domain.store import Store, changed_keys, common, unknown_of
+from namecheck.interpreter.domain.store import Both, Store, changed_keys, common, unknown_of
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -156,9 +156,9 @@ def test_what_is_joined_of_many_paths_has_an_address_of_its_own() -> None:
 def test_many_stores_are_merged_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of all stores before one would have as many parts, for each of them."""
     views: list[int] = []
-    both = joins.Both
+    both = Both
 
-    def recorded(left: Store, right: Store) -> joins.Both:
+    def recorded(left: Store, right: Store) -> Both:
         view = both(left, right)
         views.append(len(view.stores))
         return view
@@ -270,9 +270,9 @@ def test_a_view_of_views_asks_each_store_once() -> None:
     # Lists of other lengths in one another are joined in views of views of the same two stores.
     base = Store()
     one, other = base.fork(), base.fork()
-    view = joins.Both(one, other)
+    view = Both(one, other)
     for _ in range(60):
-        view = joins.Both(view, view)
+        view = Both(view, view)
     assert view.stores == (one, other)
     other.set("x", 1)
     assert view.get("x") == 1

@@ -14,7 +14,7 @@ from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Item
-from namecheck.interpreter.domain.store import Ledger, Store, unknown_of
+from namecheck.interpreter.domain.store import Both, Ledger, Store, unknown_of
 from namecheck.interpreter.domain.tags import common_tags
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -446,15 +446,16 @@ class Joiner:
             self.left.ledger.meter.spend(len(left_items))
             return tuple(map(self.value, left_items, right_items))
         parts = _each(left_items), _each(right_items)
-        both = Both(self.left, self.right)
-        either = Joiner(both, both, ((), ()), {}, self._inner, {}, self._inner, self._around)
+        either = self._of_items(((), ()))
         if all(parts) and self.facts != ((), ()):
-            under_facts = Joiner(
-                both, both, self.facts, {}, self._inner, {}, self._inner, self._around
-            )
-            return Repeated(under_facts.value(*map(either.every, parts)))
+            return Repeated(self._of_items(self.facts).value(*map(either.every, parts)))
         each = [*parts[0], *parts[1]]
         return Repeated(either.every(each)) if each else ()
+
+    def _of_items(self, facts: tuple[Facts, Facts]) -> Joiner:
+        """A joiner of the items of two containers of other lengths."""
+        both = Both(self.left, self.right)
+        return Joiner(both, both, facts, {}, self._inner, {}, self._inner, self._around)
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:
         """Join entries key by key; an entry that one side lacks may be missing."""
@@ -564,33 +565,6 @@ def _paired_items(
         return None
     pairs = _each(left_items), _each(right_items)
     return list(zip(*pairs, strict=True)) if len(pairs[0]) == len(pairs[1]) else None
-
-
-class Both(Store):
-    """A view of two stores with disjoint addresses, which may be views themselves.
-
-    Where containers in containers are joined, a view is of views of the same stores: each store is
-    asked once.
-    """
-
-    __slots__ = ("stores",)
-
-    def __init__(self, one_store: Store, other_store: Store) -> None:
-        super().__init__(ledger=one_store.ledger)
-        self.first = one_store.first
-        self.stores = tuple(dict.fromkeys((*_viewed(one_store), *_viewed(other_store))))
-
-    def get(self, key: Hashable, default: Any = None) -> Any:
-        """The content of a cell of either."""
-        for store in self.stores:
-            content = store.get(key, _MISSING)
-            if content is not _MISSING:
-                return content
-        return default
-
-
-def _viewed(store: Store) -> tuple[Store, ...]:
-    return store.stores if isinstance(store, Both) else (store,)
 
 
 def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:

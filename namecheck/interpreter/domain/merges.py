@@ -14,7 +14,6 @@ from namecheck.interpreter.domain.cells import (
     Written,
 )
 from namecheck.interpreter.domain.joins import (
-    Both,
     Joiner,
     are_copies,
     caught_up,
@@ -25,7 +24,7 @@ from namecheck.interpreter.domain.joins import (
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.recordings import newest
-from namecheck.interpreter.domain.store import Store, changed_keys
+from namecheck.interpreter.domain.store import Both, Store, changed_keys
 from namecheck.interpreter.domain.values import (
     Address,
     DictValue,

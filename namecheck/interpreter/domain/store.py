@@ -535,3 +535,30 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
     # Which of them have failed does not matter, and would keep all values that a loop has joined.
     made = Failed(number) if any(map(has_failed, choices)) else Fresh("join", number)
     return Opaque(made, kinds.pop() if len(kinds) == 1 else None, link)
+
+
+class Both(Store):
+    """A view of two stores with disjoint addresses, which may be views themselves.
+
+    Where containers in containers are joined, a view is of views of the same stores: each store is
+    asked once.
+    """
+
+    __slots__ = ("stores",)
+
+    def __init__(self, one_store: Store, other_store: Store) -> None:
+        super().__init__(ledger=one_store.ledger)
+        self.first = one_store.first
+        self.stores = tuple(dict.fromkeys((*_viewed(one_store), *_viewed(other_store))))
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """The content of a cell of either."""
+        for store in self.stores:
+            content = store.get(key, ABSENT)
+            if content is not ABSENT:
+                return content
+        return default
+
+
+def _viewed(store: Store) -> tuple[Store, ...]:
+    return store.stores if isinstance(store, Both) else (store,)

@@ -413,7 +413,8 @@ class Calls:
         findings = self.interpreter.findings
         are_known, count = known_arguments(call), len(findings.added)
         result = lone_batches.called(self.interpreter, call, summarised)
-        if not findings.silent and len(findings.added) == count:
+        is_certain = not findings.silent and call.node is not function.node
+        if is_certain and len(findings.added) == count:
             findings.judged.returns(call.frame.environment.number, call.node, are_known)
         return result
 

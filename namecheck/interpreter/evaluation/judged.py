@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field
@@ -31,6 +31,9 @@ Site: TypeAlias = tuple[int, ast.AST, Stages]
 Entry: TypeAlias = tuple[Site, tuple[bool, ...]]
 # Where a finding is made, and the calls that led there.
 Failure: TypeAlias = tuple[Site, tuple[Entry, ...]]
+
+# The codes about dims: their names, their sizes, their number.
+_OF_DIMS: Final = ("NC1", "NC2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +257,13 @@ class Judged:
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.
 
+        A dtype may be a case of its own in the caller, as which helper fits the dims is none.
         Only what the code itself names is judged so.
         """
         failures = self.failed.get(key, set())
+        of_dims = key[2].startswith(_OF_DIMS)
         return bool(failures) and all(
-            self._has_passed(site) or any(map(self._has_returned, calls))
+            self._has_passed(site) or (of_dims and any(map(self._has_returned, calls)))
             for site, calls in failures
         )
 
