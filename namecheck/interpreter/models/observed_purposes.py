@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.findings import Place
-from namecheck.core.names import Contradiction
+from namecheck.core.names import Axis, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import is_name, last_word, nodes
+from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.size_symbols import CHOICE
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
@@ -28,6 +29,11 @@ from namecheck.interpreter.models.torch import origins
 # The words in the names of functions whose views are no mistaken transposes.
 _CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle|icnr")
 _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
+# The words of the sides of an image.
+_HEIGHTS: Final = frozenset({"h", "height"})
+_WIDTHS: Final = frozenset({"w", "width"})
+# A prompt that guidance goes away from is put beside the batch.
+_GUIDANCE: Final = re.compile(r"uncond|negative_prompt|null_(cond|text|prompt)")
 # Contradictions about the place of a name in a broadcast.
 _OF_PLACES: Final = ("NC101", "NC102")
 # Contradictions about sizes that are sums.
@@ -51,12 +57,15 @@ def is_on_purpose(
     of a parameter have the order in which the program reads them, and those that were just drawn
     have none. Where a flag says whether dims
     are exchanged before a view, either order of the elements is meant. One vector for the rows and
-    for the columns is that of a symmetric matrix.
+    for the columns is that of a symmetric matrix. What a diffusion model is guided by has a batch
+    twice: a prompt of its own beside the given one.
     """
     if declare(lowered_operands):
         return False
     if contradiction.code in _OF_PLACES:
         return is_aligned_both_ways(node, frame.environment.scope)
+    if contradiction.code in _OF_SIZES:
+        return _is_for_guidance(node)
     if contradiction.code != "NC115":
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
@@ -69,6 +78,43 @@ def is_on_purpose(
     viewed = callee.value if isinstance(callee, ast.Attribute) else None
     scope = frame.environment.scope
     return isinstance(viewed, ast.Name) and _is_exchanged_by_flag(viewed.id, scope)
+
+
+def _is_for_guidance(node: Node) -> bool:
+    """Whether a call takes a prompt together with the one that guidance goes away from."""
+    listed = nodes(*node.args[:1]) if isinstance(node, ast.Call) else ()
+    return any(_GUIDANCE.search(each.id) for each in listed if isinstance(each, ast.Name))
+
+
+def of_height_one(
+    contradiction: Contradiction, lowered_operands: Sequence[Any], store: Store, frame: Frame
+) -> Store | None:
+    """A layer in which the height of an image is 1 that a function reads, but never uses.
+
+    A line of text has the height 1 behind the layers that read it: ``n, c, h, w = x.shape``, then
+    ``x.transpose(1, 3).reshape(-1, w, c)``.
+    """
+    if contradiction.code != "NC115":
+        return None
+    for operand in lowered_operands:
+        axes = [
+            (naming.bare(dim.name.name), dim.size)
+            for dim in (operand.dims.prefix if isinstance(operand, Tensor) else ())
+            if isinstance(dim.name, Axis) and isinstance(dim.size, Expression)
+        ]
+        if not any(word.lower() in _WIDTHS for word, _ in axes):
+            continue
+        for word, size in axes:
+            if word.lower() in _HEIGHTS and _is_never_read(word, frame.environment.scope):
+                layer = store.fork()
+                equalities.equate(size, 1, layer)
+                return layer
+    return None
+
+
+def _is_never_read(word: str, definition: ast.AST) -> bool:
+    uses = [each for each in nodes(definition) if isinstance(each, ast.Name) and each.id == word]
+    return len(uses) == 1 and isinstance(uses[0].ctx, ast.Store)
 
 
 def _is_exchanged_by_flag(word: str, definition: ast.AST) -> bool:

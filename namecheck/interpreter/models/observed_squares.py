@@ -3,7 +3,8 @@
 A matrix that has an inverse is a square, and so is one that is multiplied by itself, where nothing
 but the letters of a pattern tells its sides apart. So is a matrix that a loop multiplies a tensor
 by, round for round: the tensor keeps its dims. A tensor has two sides of one size where a letter of
-an equation stands for both, and where a square is laid on both: ``maps + torch.eye(rows)``.
+an equation stands for both, and where a square is laid on both: ``maps + torch.eye(rows)``. Three
+views of a volume are put together where it is a cube.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ _MATCHING: Final = frozenset(
 )
 # Those of a tensor and an index, which may be a mask.
 _INDEXING: Final = frozenset({"assigning", "indexing"})
+# From so many sides a cube is seen.
+_VIEWS: Final = 3
+# Those that put the tensors of a list together.
+_JOINING: Final = frozenset({"cat", "dstack", "hstack", "stack", "vstack"})
 
 
 def learn(interpreter: Interpreter, operator_call: OperatorCall, lowered_inputs: Inputs) -> bool:
@@ -73,6 +78,8 @@ def _sides(operator_call: OperatorCall, lowered_inputs: Inputs) -> Iterator[Side
         yield from _of_kronecker_sum(lowered_inputs.every)
     elif row.names in _INDEXING and _is_mask(lowered[1]):
         yield from _beneath_squares(lowered[:2])
+    elif row.names in _JOINING:
+        yield from _of_views(_flat(lowered))
     elif row.names == "einsum" and isinstance(lowered[0], str):
         yield from diagonals(lowered[0], _flat(lowered[1:]))
     elif row.flow == "contracts" and len(lowered) == 2:
@@ -112,6 +119,27 @@ def _beneath_squares(lowered_operands: Sequence[Any]) -> Iterator[Sides]:
                 is_side = row.size in (one.size, other.size) and dims.sizes.count(row.size) == 1
                 if is_side and are_apart(one.size, other.size) and not _have_batch(one, other):
                     yield one, other
+
+
+def _of_views(views: Sequence[Any]) -> Iterator[Sides]:
+    """The sides of a volume whose views from three sides are put together.
+
+    The views have three of its sides, or two of three, in an order of their own each.
+    """
+    rows = [operand.dims.prefix for operand in views if isinstance(operand, Tensor)]
+    if len({tuple(map(_word, row)) for row in rows}) < _VIEWS or len(set(map(len, rows))) > 1:
+        return
+    columns = [[dim for dim in column if _word(dim)] for column in zip(*rows, strict=True)]
+    differing = [column for column in columns if len(set(map(_word, column))) > 1]
+    met = Counter(word for column in differing for word in set(map(_word, column)))
+    if len(met) == _VIEWS and max(met.values()) > 1:
+        for first, *others in differing:
+            yield from ((first, other) for other in others)
+
+
+def _word(dim: Dim) -> str:
+    """The word of a dim: letters of several patterns may be the same."""
+    return naming.bare(dim.name.name) if isinstance(dim.name, Axis) else ""
 
 
 def _of_kronecker_sum(lowered_operands: Sequence[Any]) -> Iterator[Sides]:

@@ -321,17 +321,16 @@ class TorchOperators:
             ):
                 return False
         supposed = equalities.supposed(store)
-        if supposed is not None:
-            from namecheck.interpreter.models import likelihood  # not where everything is known
-
-            equal_inputs = likelihood.certain(self._lowered(operator_call, supposed))
-            if self._infer(operator_call, equal_inputs, defaults).contradiction is None:
-                return False
+        if supposed is not None and self._fits(operator_call, supposed, defaults):
+            return False
         if not self._is_observed:
             return True
         from namecheck.interpreter.models import observed_purposes
 
         inputs, every = lowered_inputs.every, operator_call.every
+        lone = observed_purposes.of_height_one(contradiction, inputs, store, frame)
+        if lone is not None and self._fits(operator_call, lone, defaults):
+            return False
         return not (
             observed_purposes.is_on_purpose(
                 contradiction, operator_call.node, inputs, every, store, frame
@@ -341,6 +340,13 @@ class TorchOperators:
                 self.interpreter, contradiction, inputs, every, store, frame
             )
         )
+
+    def _fits(self, operator_call: OperatorCall, store: Store, defaults: Defaults) -> bool:
+        """Whether nothing contradicts a call where the sizes are equal that a store equates."""
+        from namecheck.interpreter.models import likelihood  # not where everything is known
+
+        equal_inputs = likelihood.certain(self._lowered(operator_call, store))
+        return self._infer(operator_call, equal_inputs, defaults).contradiction is None
 
     def _learn_ranks(
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
