@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, Final
 
 from namecheck.core import names as naming
@@ -55,8 +56,8 @@ def is_on_purpose(
 
     A function may cut the rows of a tensor anew, as it says itself: `relative_shift`. The elements
     of a parameter have the order in which the program reads them, and those that were just drawn
-    have none. Where a flag says whether dims
-    are exchanged before a view, either order of the elements is meant. One vector for the rows and
+    have none. Where a flag says whether dims are exchanged before a view, or in it, either order of
+    the elements is meant. One vector for the rows and
     for the columns is that of a symmetric matrix. What a diffusion model is guided by has a batch
     twice: a prompt of its own beside the given one.
     """
@@ -77,7 +78,45 @@ def is_on_purpose(
     callee = node.func if isinstance(node, ast.Call) else None
     viewed = callee.value if isinstance(callee, ast.Attribute) else None
     scope = frame.environment.scope
-    return isinstance(viewed, ast.Name) and _is_exchanged_by_flag(viewed.id, scope)
+    if not isinstance(callee, ast.Attribute) or not isinstance(viewed, ast.Name):
+        return False
+    return _is_exchanged_by_flag(viewed.id, scope) or _is_viewed_both_ways(callee, scope)
+
+
+def _is_viewed_both_ways(method: ast.Attribute, definition: ast.AST) -> bool:
+    """Whether a view in one branch of a test exchanges sizes of a view of the same variable there.
+
+    The branches differ by the order that the elements have: ``x.view(b, m, h)``, ``x.view(b, h,
+    m)``.
+    """
+    for node in nodes(definition):
+        if isinstance(node, ast.If) and node.orelse:
+            own, others = (_views(branch, method) for branch in (node.body, node.orelse))
+            is_here = any(view.func is method for view in (*own, *others))
+            if is_here and any(_exchange(one, other) for one, other in product(own, others)):
+                return True
+    return False
+
+
+def _views(branch: Sequence[ast.stmt], method: ast.Attribute) -> list[ast.Call]:
+    """The views in a branch of the variable of a view."""
+    text = ast.dump(method.value)
+    return [
+        node
+        for node in nodes(*branch)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == method.attr
+        and ast.dump(node.func.value) == text
+    ]
+
+
+def _exchange(view: ast.Call, other_view: ast.Call) -> bool:
+    """Whether two views have some sizes in another order."""
+    texts = [[ast.dump(size) for size in each.args] for each in (view, other_view)]
+    common = set(texts[0]) & set(texts[1])
+    own, others = ([text for text in each if text in common] for each in texts)
+    return own != others
 
 
 def _is_for_guidance(node: Node) -> bool:
