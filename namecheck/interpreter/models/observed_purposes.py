@@ -83,7 +83,7 @@ def is_on_purpose(
     return _is_exchanged_by_flag(viewed.id, scope) or _is_viewed_both_ways(callee, scope)
 
 
-def _is_viewed_both_ways(method: ast.Attribute, definition: ast.AST) -> bool:
+def _is_viewed_both_ways(viewing: ast.Attribute, definition: ast.AST) -> bool:
     """Whether a view in one branch of a test exchanges sizes of a view of the same variable there.
 
     The branches differ by the order that the elements have: ``x.view(b, m, h)``, ``x.view(b, h,
@@ -91,22 +91,22 @@ def _is_viewed_both_ways(method: ast.Attribute, definition: ast.AST) -> bool:
     """
     for node in nodes(definition):
         if isinstance(node, ast.If) and node.orelse:
-            own, others = (_views(branch, method) for branch in (node.body, node.orelse))
-            is_here = any(view.func is method for view in (*own, *others))
+            own, others = (_views(branch, viewing) for branch in (node.body, node.orelse))
+            is_here = any(view.func is viewing for view in (*own, *others))
             if is_here and any(_exchange(one, other) for one, other in product(own, others)):
                 return True
     return False
 
 
-def _views(branch: Sequence[ast.stmt], method: ast.Attribute) -> list[ast.Call]:
+def _views(branch: Sequence[ast.stmt], viewing: ast.Attribute) -> list[ast.Call]:
     """The views in a branch of the variable of a view."""
-    text = ast.dump(method.value)
+    text = ast.dump(viewing.value)
     return [
         node
         for node in nodes(*branch)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == method.attr
+        and node.func.attr == viewing.attr
         and ast.dump(node.func.value) == text
     ]
 
