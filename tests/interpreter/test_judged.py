@@ -93,7 +93,7 @@ def doubtful(judged: Judged, refused_stage: object) -> bool:
     """Whether a finding about a stage of what happens at a node is doubtful."""
     with judged.stage(refused_stage):
         site = judged.site(1, NODE)
-    judged.failed = {KEY: {(site, ())}}
+    judged.failed = {KEY: {site}}
     return judged.is_doubtful(KEY)
 
 
@@ -125,25 +125,3 @@ def test_what_has_passed_at_the_node_has_passed_in_each_stage() -> None:
     assert doubtful(judged, 1)
     with judged.stage(0):
         assert doubtful(judged, 1)
-
-
-def of_a_call(judged: Judged, *are_known: bool) -> bool:
-    """Whether a finding in a function that was called with such arguments is doubtful."""
-    judged.failed = {KEY: {((2, ast.Pass(), ()), ((judged.site(1, NODE), are_known),))}}
-    return judged.is_doubtful(KEY)
-
-
-def test_a_call_without_a_finding_speaks_for_one_on_another_path() -> None:
-    judged = Judged()
-    assert not of_a_call(judged, True)
-    judged.returns(1, NODE, (True,))
-    assert of_a_call(judged, True)
-    assert of_a_call(judged, False)
-
-
-def test_a_call_that_knows_less_of_its_tensors_speaks_for_none() -> None:
-    judged = Judged()
-    judged.returns(1, NODE, (False, True))
-    assert not of_a_call(judged, True, True)
-    assert not of_a_call(judged, False)
-    assert of_a_call(judged, False, True)

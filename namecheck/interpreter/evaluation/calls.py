@@ -53,7 +53,6 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import shape_tests
 from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.events import Entered, handed_to
-from namecheck.interpreter.evaluation.findings import known_arguments
 from namecheck.interpreter.evaluation.following import Following
 from namecheck.interpreter.evaluation.frames import (
     Arguments,
@@ -410,13 +409,7 @@ class Calls:
             return summarised(call)
         from namecheck.interpreter.evaluation import lone_batches  # only where asked for
 
-        findings = self.interpreter.findings
-        are_known, count = known_arguments(call), len(findings.added)
-        result = lone_batches.called(self.interpreter, call, summarised)
-        is_certain = not findings.silent and call.node is not function.node
-        if is_certain and len(findings.added) == count:
-            findings.judged.returns(call.frame.environment.number, call.node, are_known)
-        return result
+        return lone_batches.called(self.interpreter, call, summarised)
 
     def _tell(self, function: FunctionValue, call: Call) -> None:
         """Tell the listeners of a call whose arguments are all written at its place."""

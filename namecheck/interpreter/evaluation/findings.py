@@ -15,13 +15,13 @@ from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain import joins, scopes
+from namecheck.interpreter.domain import scopes
 from namecheck.interpreter.domain.cells import FOREIGN
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress
-from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Call, Frame, PathEnds
-from namecheck.interpreter.evaluation.judged import Entry, Failure, Judged, Key
+from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEnds
+from namecheck.interpreter.evaluation.judged import Judged, Key, Site
 
 # The codes that only declarations raise.
 _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
@@ -30,7 +30,7 @@ NOT_JUDGED: Final = "NC091"
 """The note about code that is not judged."""
 
 # Where a finding is made that does not depend on the run: no application passes there.
-_EVERYWHERE: Final[Failure] = ((0, ast.Pass(), ()), ())
+_NO_SITE: Final[Site] = (0, ast.Pass(), ())
 
 
 @dataclass(slots=True)
@@ -85,8 +85,8 @@ class Findings:
     def drop_observed(self, count: int) -> None:
         """Remove those after the first `count` ones that only the names of the code itself tell."""
         for key in self._since(count):
-            failures = self.judged.failed.get(key)
-            if failures is not None and all(site[0] for site, _ in failures):
+            sites = self.judged.failed.get(key)
+            if sites is not None and all(environment for environment, *_ in sites):
                 self._remove(key)
 
     def _since(self, count: int) -> list[Key]:
@@ -101,14 +101,14 @@ class Findings:
         self.names.pop(key, None)
         self.judged.forget(key)
 
-    def add(self, finding: Finding, about: frozenset[str], failure: Failure = _EVERYWHERE) -> None:
+    def add(self, finding: Finding, about: frozenset[str], site: Site | None = None) -> None:
         """Add a finding; the first one of its place and code is kept.
 
-        One that only the names of the code itself tell is made at one site.
+        One that only the names of the code itself tell is made at a `site`.
         """
         key = finding.filename, finding.span, finding.code
         self.added.append(key)
-        self.judged.failed.setdefault(key, set()).add(failure)
+        self.judged.failed.setdefault(key, set()).add(site or _NO_SITE)
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)
 
@@ -216,11 +216,10 @@ class Reporter:
             if recorder is not None:
                 recorder.finding(node, finding)
             if not expected:
-                failure = _EVERYWHERE
+                site = None
                 if is_observed:
                     site = self._findings.judged.site(frame.environment.number, node)
-                    failure = site, tuple(self._entries(frame))
-                self._findings.add(finding, frozenset(contradiction.names), failure)
+                self._findings.add(finding, frozenset(contradiction.names), site)
         if expected:
             self.fail(contradiction.error)
 
@@ -273,14 +272,6 @@ class Reporter:
         self._findings.add_note(Finding(NOT_JUDGED, message, source.filename, place))
         meter.begin()
 
-    def _entries(self, frame: Frame) -> Iterator[Entry]:
-        """The calls that lead to the current code, each in the run of its scope."""
-        for entered in frame.stack():
-            caller, call = entered.caller, entered.call
-            if caller is not None and call is not None:
-                site = self._findings.judged.site(caller.environment.number, call.node)
-                yield site, known_arguments(call)
-
     def _calls(self, frame: Frame) -> tuple[Place, ...]:
         """The calls that lead to the current code, the innermost first."""
         call_places: list[Place] = []
@@ -313,15 +304,6 @@ class Reporter:
         arguments[:0] = zip(parameters, call.args, strict=False)
         shown = ((name, self._brief(value, call.store)) for name, value in arguments)
         return [f"{name}: [{dims}]" for name, dims in shown if dims]
-
-
-def known_arguments(call: Call) -> tuple[bool, ...]:
-    """Which arguments of a call are tensors of known rank."""
-    every = (*call.args, *call.kwargs.values())
-    return tuple(
-        isinstance(value, TensorValue) and not joins.held(value, call.store).tensor.dims.open
-        for value in every
-    )
 
 
 def place_of(source: Source, node: Node, message: str) -> Place:

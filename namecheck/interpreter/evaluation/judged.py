@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field
@@ -27,13 +27,6 @@ Stages: TypeAlias = tuple[Hashable, ...]
 Reading: TypeAlias = tuple[str, tuple[int, ...]]
 # A place in one run of a scope: the number of its environment, the node, and the stage.
 Site: TypeAlias = tuple[int, ast.AST, Stages]
-# A call in one run of a scope: its place, and which of its arguments are tensors of known rank.
-Entry: TypeAlias = tuple[Site, tuple[bool, ...]]
-# Where a finding is made, and the calls that led there.
-Failure: TypeAlias = tuple[Site, tuple[Entry, ...]]
-
-# The codes about dims: their names, their sizes, their number.
-_OF_DIMS: Final = ("NC1", "NC2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +142,14 @@ class Judged:
 
     `passed` has the sites of applications that nothing contradicts, `accepted` the operands of
     these for each node, by the identity of their inference (kept with them, so that no other gets
-    it). `failed` has the sites where a finding was made, `refused` the operands contradicted there,
-    `returned` the calls of functions of the program in which no finding was made.
+    it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
     What has passed at a node without stages has passed in each: an alternative of a sequence
     of layers. `stages` are those that are being judged. `equal` has pairs of axes, each with the
     scope of its reading, whose sizes some call shows to be equal.
     """
 
     passed: set[Site] = field(default_factory=set)
-    failed: dict[Key, set[Failure]] = field(default_factory=dict)
-    returned: dict[Site, set[tuple[bool, ...]]] = field(default_factory=dict)
+    failed: dict[Key, set[Site]] = field(default_factory=dict)
     accepted: dict[tuple[ast.AST, Stages], dict[int, tuple[Inference, Attempt]]] = field(
         default_factory=dict
     )
@@ -194,10 +185,6 @@ class Judged:
     def hear(self, environment: int, node: ast.AST) -> None:
         """Note a use of an unknown value, which may be right where that of a tensor is refused."""
         self.passed.add(self.site(environment, node))
-
-    def returns(self, environment: int, node: ast.AST, are_known: tuple[bool, ...]) -> None:
-        """Note a call of a function of the program in which no finding was made."""
-        self.returned.setdefault(self.site(environment, node), set()).add(are_known)
 
     def hear_argument(self, environment: int, node: ast.AST, which: str) -> None:
         """Note that an argument of a call may be right, whatever other stages are around it."""
@@ -257,15 +244,10 @@ class Judged:
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.
 
-        A dtype may be a case of its own in the caller, as which helper fits the dims is none.
         Only what the code itself names is judged so.
         """
-        failures = self.failed.get(key, set())
-        of_dims = key[2].startswith(_OF_DIMS)
-        return bool(failures) and all(
-            self._has_passed(site) or (of_dims and any(map(self._has_returned, calls)))
-            for site, calls in failures
-        )
+        sites = self.failed.get(key, set())
+        return bool(sites) and all(map(self._has_passed, sites))
 
     def is_mixture(self, key: Key) -> bool:
         """Whether a finding is about operands that go together with others, each with its own.
@@ -288,19 +270,6 @@ class Judged:
         return bool(refusals) and all(
             self._has_passed(site) and holds(attempt, self._accepted(site, attempt))
             for site, attempt in refusals
-        )
-
-    def _has_returned(self, entry: Entry) -> bool:
-        """Whether no finding was made in a call on another path that knows as much of its tensors.
-
-        Another function may be called there, or the same one with other arguments.
-        """
-        (environment, node, stages), are_known = entry
-        return any(
-            len(others) == len(are_known)
-            and all(other or not own for own, other in zip(are_known, others, strict=True))
-            for outer in _around(stages)
-            for others in self.returned.get((environment, node, outer), ())
         )
 
     def _has_passed(self, site: Site) -> bool:

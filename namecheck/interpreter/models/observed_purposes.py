@@ -33,8 +33,6 @@ _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "t
 # The words of the sides of an image.
 _HEIGHTS: Final = frozenset({"h", "height"})
 _WIDTHS: Final = frozenset({"w", "width"})
-# A prompt that guidance goes away from is put beside the batch.
-_GUIDANCE: Final = re.compile(r"uncond|negative_prompt|null_(cond|text|prompt)")
 # Contradictions about the place of a name in a broadcast.
 _OF_PLACES: Final = ("NC101", "NC102")
 # Contradictions about sizes that are sums.
@@ -57,16 +55,13 @@ def is_on_purpose(
     A function may cut the rows of a tensor anew, as it says itself: `relative_shift`. The elements
     of a parameter have the order in which the program reads them, and those that were just drawn
     have none. Where a flag says whether dims are exchanged before a view, or in it, either order of
-    the elements is meant. One vector for the rows and
-    for the columns is that of a symmetric matrix. What a diffusion model is guided by has a batch
-    twice: a prompt of its own beside the given one.
+    the elements is meant. One vector for the rows and for the columns is that of a symmetric
+    matrix.
     """
     if declare(lowered_operands):
         return False
     if contradiction.code in _OF_PLACES:
         return is_aligned_both_ways(node, frame.environment.scope)
-    if contradiction.code in _OF_SIZES:
-        return _is_for_guidance(node)
     if contradiction.code != "NC115":
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
@@ -117,12 +112,6 @@ def _exchange(view: ast.Call, other_view: ast.Call) -> bool:
     common = set(texts[0]) & set(texts[1])
     own, others = ([text for text in each if text in common] for each in texts)
     return own != others
-
-
-def _is_for_guidance(node: Node) -> bool:
-    """Whether a call takes a prompt together with the one that guidance goes away from."""
-    listed = nodes(*node.args[:1]) if isinstance(node, ast.Call) else ()
-    return any(_GUIDANCE.search(each.id) for each in listed if isinstance(each, ast.Name))
 
 
 def of_height_one(
