@@ -344,3 +344,53 @@ for each in somewhere():
     done = done + 1  # not at rest after two rounds
 """
     assert runs(source, "helper") == count
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("return x.relu()", 1),
+        # What a query answers may differ from round to round.
+        ("return x.relu() if state.is_ready() else x", 2),
+    ],
+)
+def test_a_call_in_a_loop_has_the_summary_of_one_before_it(body: str, count: int) -> None:
+    source = f"""
+def helper(x, state):
+    {body}
+
+def run(x, state):
+    helper(x, state)
+    for each in somewhere():
+        helper(x, state)
+"""
+    assert runs(source, "helper") == count
+
+
+def test_what_a_query_answers_in_a_round_is_not_the_answer_of_another_one() -> None:
+    source = """
+def ask(state):
+    return state.is_ready()
+
+def run(state, x):
+    before = ask(state)
+    for each in somewhere():
+        if not before and ask(state):
+            x = torch.zeros(2, names=("N",)).sum("C")
+"""
+    assert codes(source) == ["NC103"]
+
+
+def test_a_fact_that_is_assumed_no_more_is_as_good_as_none() -> None:
+    source = """
+def helper(x, flag):
+    if flag:
+        x = x.relu()
+    return x
+
+def run(x, flag):
+    helper(x, flag)
+    assert x.is_ready()
+    helper(x, flag)
+"""
+    assert runs(source, "helper") == 1

@@ -213,6 +213,10 @@ class Ledger:
         """Whether a recording notes reads of a cell even if nothing was ever written there."""
         return self.recording is not None and not self.recording.has_made(key)
 
+    def keeps_writes(self, written_key: Hashable) -> bool:
+        """Whether anything keeps all that is written to a cell, and not only the last of it."""
+        return self.log is not None or self.notes(written_key)
+
     def assumed(self, fact: Hashable) -> None:
         """Note that a path assumes a fact."""
         self.subjects.add(getattr(fact, "key", fact))
@@ -429,15 +433,15 @@ class Store:
                 ledger.written.add(key.address)
                 ledger.last_write = max(ledger.last_write, content)
 
-    def pass_through(self, states: Iterable[tuple[Hashable, Any]]) -> None:
-        """Note contents that cells had for some time during a call, from its summary."""
+    def pass_through(self, key: Hashable, states: Iterable[Any]) -> None:
+        """Note what a cell held for some time during a call, from its summary."""
         ledger = self.ledger
-        for key, content in states:
+        for state in states:
             ledger.meter.spent += _APPLIED
             if ledger.log is not None:
-                ledger.log.append((key, content))
+                ledger.log.append((key, state))
             if ledger.recording is not None:
-                ledger.recording.wrote(key, content)
+                ledger.recording.wrote(key, state)
 
     def absorb(self, new_cells: Mapping[Hashable, Any]) -> None:
         """Write many cells."""

@@ -260,7 +260,7 @@ class Calls:
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
             args = tuple(identities.of(value, call.store) for value in values)
             identity = identities.of(callee, call.store)
-            number = 0 if name in _OF_TEXTS else self.interpreter.progress.round
+            number = 0 if name in _OF_TEXTS else self.interpreter.progress.asked_round()
             return Opaque(Asked(number, identity, args, tuple(call.kwargs)), kind)
         self.interpreter.havoc_arguments(call, name, stranger=is_stranger(callee, name))
         return self.interpreter.made_of((callee, *values), "result", kind)

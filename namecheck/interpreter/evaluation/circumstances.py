@@ -25,7 +25,8 @@ class Circumstances:
     unknown code would have called it within other functions that it calls. In an `unrolled` call
     a loop was run item by item, which depends on the loops around it. In a `guarded` one a guard
     was looked up. With `at_site` the outcome depends on the node of the call, with `heard` on
-    whether findings are reported: a loop is run more often then.
+    whether findings are reported: a loop is run more often then. `rounds` are the numbers of the
+    rounds of loops that the outcome depends on.
     """
 
     node: object
@@ -36,6 +37,7 @@ class Circumstances:
     guarded: bool = False
     at_site: bool = False
     heard: bool = False
+    rounds: set[int] = field(default_factory=set)
 
     def include(self, nested: Circumstances) -> None:
         """Add the properties that a call within this one has used."""
@@ -45,6 +47,7 @@ class Circumstances:
         self.unrolled |= nested.unrolled
         self.guarded |= nested.guarded
         self.heard |= nested.heard
+        self.rounds |= nested.rounds
 
     def answers(self, frame: Frame) -> Answers:
         """The values, for a call in this frame, of the properties that were used."""

@@ -201,6 +201,12 @@ class Progress:
         finally:
             self.round = outer
 
+    def asked_round(self) -> int:
+        """The number of the current round, which the outcome of a call depends on."""
+        if self.around is not None:
+            self.around.rounds.add(self.round)
+        return self.round
+
     @contextmanager
     def raising(self) -> Iterator[set[str]]:
         """Collect the errors that end paths within the block; the caller adds them to `errors`."""

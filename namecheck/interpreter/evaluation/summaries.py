@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain import equalities
-from namecheck.interpreter.domain.cells import EQUAL_SIZES, AxisCell
+from namecheck.interpreter.domain.cells import EQUAL_SIZES, AxisCell, Fact
 from namecheck.interpreter.domain.equalities import Equations
 from namecheck.interpreter.domain.reachability import reachable
 from namecheck.interpreter.domain.recordings import OWN, Recording
@@ -91,21 +91,24 @@ class CallSummaries:
         node = function.node
         if self._runs[node] >= _TRIALS and self._hits[node] * _WORTH < self._runs[node]:
             return follow(call)
-        inputs = _inputs(function, call, interpreter.progress.round)
+        progress = interpreter.progress
+        inputs = _inputs(function, call)
         known = self._known.setdefault(self._key(function, call), [])
         is_silent = interpreter.findings.silent > 0
         for number, summary in enumerate(known):
             if not summary.holds(interpreter.findings, is_silent=is_silent):
                 continue
-            renaming = summary.renaming(inputs, call, self._numbering)
+            renaming = summary.renaming(inputs, call, progress.round, self._numbering)
             if renaming is not None:
                 if number:
                     known.insert(0, known.pop(number))
                 self._hits[node] += 1
+                if summary.round is not None:
+                    progress.asked_round()
                 if not is_silent:
                     interpreter.findings.added += summary.reported
-                    if interpreter.progress.around is not None:
-                        interpreter.progress.around.heard |= summary.heard
+                    if progress.around is not None:
+                        progress.around.heard |= summary.heard
                 return self._instantiated(summary, renaming, call)
         self._runs[node] += 1
         recorded, outcome = self._recorded(inputs, call, follow)
@@ -159,6 +162,7 @@ class CallSummaries:
             recording,
             range(recording.since.start, ledger.new()),
             circumstances.answers(call.frame),
+            progress.round if progress.round in circumstances.rounds else None,
             frozenset(errors),
             progress.unknowns - unknowns,
             progress.events - events,
@@ -177,7 +181,10 @@ class CallSummaries:
         effects = summary.effects
         for number in effects.made:
             renaming.pair(number, ledger.new())
-        call.store.pass_through(renaming.entries(effects.passed))
+        for own_key, states in effects.passed:
+            counterpart = renaming.renamed(own_key)
+            if ledger.keeps_writes(counterpart):
+                call.store.pass_through(counterpart, map(renaming.renamed, states))
         if summary.outcome is None:
             raise PathEnds
         # The call takes its arguments on this path, as `refused_ranks` notes where a body is run.
@@ -210,7 +217,7 @@ class _Effects:
     """
 
     cells: tuple[tuple[Hashable, Any], ...]
-    passed: tuple[tuple[Hashable, Any], ...]
+    passed: tuple[tuple[Hashable, tuple[Any, ...]], ...]
     first: tuple[tuple[Hashable, Any], ...]
     added: Equations | None
     made: tuple[int, ...]
@@ -242,6 +249,7 @@ class _Summary:
         "instances",
         "outcome",
         "reported",
+        "round",
         "unknowns",
         "usable",
     )
@@ -255,6 +263,7 @@ class _Summary:
         recording: Recording,
         made_numbers: range,
         answers: Answers,
+        round_: int | None,
         errors: frozenset[str],
         unknowns: int,
         events: int,
@@ -278,11 +287,12 @@ class _Summary:
         self._cells = cells
         self.instances = instances
         self._passed = tuple(
-            (key, content)
-            for key, contents in recording.written.items()
+            (key, states)
+            for key, written in recording.written.items()
             if key is not EQUAL_SIZES or self._equations is _NONE_READ
-            for content in contents.values()
-            if content is not cells.get(key, ABSENT)
+            for last in [cells.get(key, ABSENT)]
+            for states in [tuple([state for state in written.values() if state is not last])]
+            if states
         )
         self._reads = list(reads.items())
         self._untouched = frozenset(recording.untouched)
@@ -290,6 +300,7 @@ class _Summary:
         self._initials = recording.initials
         self._effects: _Effects | None = None
         self.answers = answers
+        self.round = round_
         self.errors = errors
         self.unknowns = unknowns
         self.events = events
@@ -316,7 +327,7 @@ class _Summary:
         return all(key in sink.entries for key in self.reported)
 
     def renaming(
-        self, inputs: tuple[object, ...], call: Call, numbering: Numbering
+        self, inputs: tuple[object, ...], call: Call, round_: int, numbering: Numbering
     ) -> Renaming | None:
         """The renaming of its numbers to those of another call; None if the kinds differ."""
         if not self.usable or not self.answers.hold(call.node, call.frame):
@@ -324,6 +335,8 @@ class _Summary:
         renaming = Renaming(numbering)
         try:
             if not renaming.matches(self._inputs, inputs):
+                return None
+            if self.round is not None and not renaming.matches(self.round, round_):
                 return None
             if self._effects is None:
                 self._effects = self._reachable(numbering)
@@ -355,7 +368,7 @@ class _Summary:
                 for position, (key, content) in enumerate(self._reads):
                     counterpart = renaming.renamed(key)
                     other = store.get(counterpart, ABSENT)
-                    absent = other is ABSENT and content is ABSENT
+                    absent = _is_absent(key, other) and _is_absent(key, content)
                     if not absent and not renaming.matches(content, other):
                         self._ask_early(position, renaming.numbering)
                         return False
@@ -403,7 +416,7 @@ class _Summary:
         """The numbers of older objects in the arguments and the cells that the call has read."""
         read_parts = [part for read in self._reads for part in read]
         scopes = _scope(self._equations)
-        return numbering.of_all([self._inputs, *read_parts, scopes])
+        return numbering.of_all([self._inputs, self.round, *read_parts, scopes])
 
     def _reachable(self, numbering: Numbering) -> _Effects:
         """The effects of the call, without objects that nothing refers to any more."""
@@ -421,6 +434,11 @@ class _Summary:
             tuple(fresh),
             frozenset(met.difference(fresh)),
         )
+
+
+def _is_absent(read_key: Hashable, content: Any) -> bool:
+    """Whether a cell has no content; a fact that no path assumes any more is as good as none."""
+    return content is ABSENT or (content is None and isinstance(read_key, Fact))
 
 
 def _match_equations(
@@ -487,8 +505,8 @@ def _sort(value: Value) -> Hashable:
     return type(value).__name__
 
 
-def _inputs(function: FunctionValue, call: Call, round_: int) -> tuple[object, ...]:
-    """All inputs of a call that are not in the store."""
+def _inputs(function: FunctionValue, call: Call) -> tuple[object, ...]:
+    """All inputs of a call that are not in the store, but for its circumstances."""
     arguments = call.arguments
     return (
         function,
@@ -497,6 +515,5 @@ def _inputs(function: FunctionValue, call: Call, round_: int) -> tuple[object, .
         arguments.open,
         arguments.rest,
         arguments.begun,
-        round_,
         root(call.frame),
     )
