@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dim, Dims, axis, with_occurrences
+from namecheck.core.memory_order import CONTIGUOUS
 from namecheck.core.names import SOME, UNKNOWN, Axis
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Tensor, covers
@@ -59,6 +61,9 @@ def test_a_bias_that_may_be_none() -> None:
     inference = infer("nn.functional.linear", VECTOR, Tensor(), UNKNOWN, semantics=native)
     assert (inference.contradiction, inference.result.dims) == (None, OPEN)
     inference = infer("nn.functional.linear", VECTOR, Tensor(), bias, semantics=native)
+    assert inference.contradiction is None  # torch folds a contiguous input alone
+    dense = replace(VECTOR, memory=CONTIGUOUS)
+    inference = infer("nn.functional.linear", dense, Tensor(), bias, semantics=native)
     assert inference.contradiction is not None
 
 
