@@ -17,6 +17,7 @@ from typing import Any, Final
 import pytest
 import torch
 from torch import distributions, nn, optim
+from torch.nn.utils import rnn
 from torch.overrides import TorchFunctionMode
 from torch.utils.data import default_collate
 
@@ -49,6 +50,12 @@ def step(kind: Callable[..., optim.Optimizer], **options: Any) -> Callable[[Any]
     return run
 
 
+def layer_of(weight: Any) -> nn.Linear:
+    layer = nn.Linear(3, 2)
+    layer.weight = nn.Parameter(weight)
+    return layer
+
+
 def hooked(matrix: Any) -> Any:
     layer = nn.Linear(3, 2)
     layer.register_full_backward_hook(lambda *_: None)
@@ -74,6 +81,8 @@ REFUSED: Final[list[tuple[str, Callable[[Any], Any]]]] = [
     ("view", hooked),
     ("view", lambda x: nn.utils.parameters_to_vector([x])),
     ("view", lambda x: TORCH.autograd.functional.jacobian(lambda y: y * 2, x.requires_grad_())),
+    ("view", lambda x: nn.utils.weight_norm(layer_of(x))),
+    ("_pack_padded_sequence", lambda x: rnn.pack_padded_sequence(x, [2, 2, 1])),
     ("_nested_tensor_from_tensor_list", lambda x: torch.nested.nested_tensor([x, x])),
 ]
 
@@ -100,6 +109,8 @@ def test_torch_refuses_names_in_its_own_code(kernel: str, call: Callable[[Any], 
         lambda x: torch.utils.checkpoint.checkpoint(torch.relu, x, use_reentrant=False),
         lambda x: distributions.Normal(x, 2.0, validate_args=False).rsample(),
         lambda x: torch.func.vmap(lambda row: row)(x),
+        nn.AlphaDropout().eval(),
+        nn.Dropout2d(0.0),
     ],
 )
 def test_torch_accepts_names_in_its_own_code(call: Callable[[Any], Any]) -> None:

@@ -337,7 +337,9 @@ class Site:
         may take what is no tensor, such as a packed sequence.
         """
         if self.target.form == "c":
-            return _is_of_type(inference)
+            # torch 2.12 refuses names in the functions inside a layer, and not in evaluation.
+            is_native = self.semantics is Semantics.NATIVE and self.target.row.layer != "whole"
+            return _is_of_type(inference) or (is_native and _code(inference) == "NC120")
         known = (torch.Tensor, int, float, complex) if self.target.takes_numbers else torch.Tensor
         return self.target.special and not all(isinstance(arg, known) for arg in args)
 
@@ -575,6 +577,10 @@ class Site:
                 )
 
 
+def _code(inference: Inference) -> str:
+    return inference.contradiction.code if inference.contradiction is not None else ""
+
+
 def _is_of_type(inference: Inference) -> bool:
     """Whether an argument has a type that the operator does not take."""
-    return inference.contradiction is not None and inference.contradiction.code == "NC114"
+    return _code(inference) == "NC114"

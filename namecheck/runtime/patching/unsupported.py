@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Set
+from importlib import import_module
 from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any, Final, TypeAlias, cast
 
@@ -57,6 +58,10 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
         "triplet_margin_with_distance_loss": _NORM,
     },
     torch.linalg: {"tensorinv": "view"},
+    torch._VF: {
+        "_pack_padded_sequence": "_pack_padded_sequence",
+    },
+    import_module("torch.nn.utils.weight_norm"): {"norm_except_dim": "view"},
     cast(Any, torch._C)._nested: {"nested_tensor": "_nested_tensor_from_tensor_list"},
 }
 
