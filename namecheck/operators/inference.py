@@ -574,8 +574,8 @@ def _unresized(row: Operator, out_dims: Dims, computed: Dims, inputs: Answer) ->
     if named is Answer.YES and row.out == "unifies":
         dims = broadcast(dims, out_dims)
     dims = dim_map.take_names(out_dims, dims)
-    has_own_shape = named is Answer.YES and row.out not in _RESHAPING
-    return dim_map.of_rank_as(dims, out_dims) if has_own_shape else dims
+    has_own_rank = named is Answer.YES and row.out not in _RESHAPING
+    return dim_map.of_same_rank(dims, out_dims) if has_own_rank else dims
 
 
 def _perhaps_renamed_as(dims: Dims, model: Dims) -> Dims:

@@ -114,12 +114,16 @@ def of_one_rank(dims: Dims, other_dims: Dims) -> tuple[Dims, Dims]:
     return dims, other_dims
 
 
+def of_same_rank(dims: Dims, model: Dims) -> Dims:
+    """The dims with the rank of `model`; a size that is not computed may still be another one."""
+    closed = None if model.rank is None else of_rank(dims, model.rank)
+    return dims if closed is None else closed
+
+
 def of_rank_as(dims: Dims, model: Dims) -> Dims:
     """The dims with the rank and the sizes of `model`, which certainly has the same shape."""
-    if model.rank is None:
-        return dims
-    closed = of_rank(dims, model.rank)
-    if closed is None:
+    closed = of_same_rank(dims, model)
+    if model.rank is None or closed.rank != model.rank:
         return dims
     return Dims(
         tuple(

@@ -125,3 +125,12 @@ def test_a_number_is_not_integrated(operator: str) -> None:
     contradiction = infer(operator, Tensor(Dims()), x=NC, dim=0).contradiction
     assert contradiction is not None
     assert contradiction.error == "IndexError"
+
+
+def test_a_named_output_may_have_another_size_where_none_is_computed() -> None:
+    """torch resizes it, which no rule sees: the size of a pool that rounds up is unknown."""
+    image, out = Tensor(Dims.of(*[None] * 4, sizes=(4, 6, 2, 1))), "N C H W".split()
+    named = Tensor(Dims.of(*out, sizes=(4, 6, 2, 1)))
+    inference = infer("nn.functional.avg_pool2d", image, 3, ceil_mode=True, out=named)
+    dims = inference.result.dims
+    assert (dims.names, dims.sizes[2:]) == (tuple(out), (UNKNOWN, UNKNOWN))
