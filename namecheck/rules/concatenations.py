@@ -69,7 +69,8 @@ def _concatenated(tensors: Tensors, dim: DimArgument, *, natively: bool) -> Dims
     named = None if isinstance(dim, int) else locate(lists[0], dim)
     _check_no_scalar(lists)
     real = [dims for dims in lists if not _skipped(dims)]
-    if any(map(_may_be_skipped, real)) and any(dims.rank != 1 for dims in real):
+    is_vague = _may_be_skipped if natively else _may_be_empty
+    if any(map(is_vague, real)) and any(dims.rank != 1 for dims in real):
         return OPEN
     if real and isinstance(dim, int) and dim not in (0, -1) and all(map(_may_be_skipped, real)):
         return Dims((Dim(None, 0),))  # where torch refuses nothing
@@ -131,9 +132,19 @@ def _skipped(dims: Dims) -> bool:
     return dims.rank == 1 and dims.prefix[0].size == 0
 
 
+def _may_be_empty(dims: Dims) -> bool:
+    """Whether a vector may be empty, such as one of the elements that a mask selects.
+
+    Of one that an annotation names it is not expected.
+    """
+    if dims.rank != 1 or dims.prefix[0].size is not UNKNOWN:
+        return False
+    return dims.prefix[0].name is None or isinstance(dims.prefix[0].name, str)
+
+
 def _may_be_skipped(dims: Dims) -> bool:
-    """Whether a vector without a name may be empty: one of the elements that a mask selects."""
-    return dims.rank == 1 and dims.prefix[0].size is UNKNOWN and dims.prefix[0].name is None
+    """Whether a vector without a name may be empty: no label keeps torch from skipping it."""
+    return _may_be_empty(dims) and dims.prefix[0].name is None
 
 
 def _reached(dims: Dims, dim: DimArgument) -> Dims:

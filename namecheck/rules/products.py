@@ -92,17 +92,23 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     if input.dims.rank is None or bias.dims.rank is None:
         return OPEN
     is_folded = _is_folded(input, bias.dims.rank)
-    if is_folded is Answer.NO:
-        product_dims = _linear(input.dims, weight.dims)
-        return dim_map.take_names(product_dims, with_bias(product_dims, bias.dims))
-    if is_folded is Answer.MAYBE:
-        return OPEN
+    if is_folded is not Answer.YES:
+        try:
+            return _added_in_place(input.dims, weight.dims, bias.dims)
+        except Contradiction:
+            if is_folded is Answer.NO:
+                raise
     refuse_named("view", (input,))
     rows = product(input.dims.sizes[:-1])
     folded = Dims.of(None, None, sizes=(rows, last_dim(input.dims).size))
     sums = add_product(bias.dims, folded, turned)
     refuse_named("view", (Tensor(sums),))
     return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(sums, 1))
+
+
+def _added_in_place(dims: Dims, weight: Dims, bias: Dims) -> Dims:
+    product_dims = _linear(dims, weight)
+    return dim_map.take_names(product_dims, with_bias(product_dims, bias))
 
 
 def _is_folded(input: Tensor, bias_rank: int) -> Answer:

@@ -73,8 +73,9 @@ def test_cat_unifies_all_dims() -> None:
     assert shown("cat", [PAIR, other], "N") == "N=6 C=3"
     assert shown("cat", [PAIR, other], "C") == "NC201"
     assert shown("cat", [PAIR, Tensor(Dims.of("X", "C"))]) == "NC101"
-    assert shown("cat", [PAIR, Tensor(Dims.of("C"))]) == "NC207"
-    assert shown("cat", [Tensor(Dims.of(None)), PAIR], 1) == "..."  # empty, it is skipped
+    assert shown("cat", [PAIR, Tensor(Dims.of("C", sizes=(3,)))]) == "NC207"
+    for name in ("C", None):
+        assert shown("cat", [Tensor(Dims.of(name)), PAIR], 1) == "..."  # empty, it is skipped
     assert shown("cat", Many(PAIR), 0) == "N C"
     assert shown("cat", [PAIR, UNKNOWN], 0) == "N C=3"
 
