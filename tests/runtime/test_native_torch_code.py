@@ -71,7 +71,7 @@ REFUSED: Final[list[tuple[str, Callable[[Any], Any]]]] = [
     ("_foreach_lerp_.Scalar", step(optim.Adam, foreach=True)),
     ("_foreach_add_.List", step(optim.SGD, foreach=True)),
     ("index_put_", step(optim.Rprop, foreach=False)),
-    ("_is_all_true", lambda x: distributions.Normal(x, 1.0)),
+    ("_is_all_true", lambda x: distributions.Normal(x, 1.0, validate_args=True)),
     ("view", lambda x: distributions.Categorical(logits=x).sample()),
     (
         "binary_cross_entropy_with_logits",
