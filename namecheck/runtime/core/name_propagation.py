@@ -40,3 +40,8 @@ def names_or_none(value: Any) -> Names | None:
         return None
     with torch._C.DisableTorchFunction():
         return tensor_names.names_of(value)
+
+
+def has_label(value: Any) -> bool:
+    """Whether a value is a tensor with a name, or with one that is not known."""
+    return any(name is not None for name in names_or_none(value) or ())

@@ -16,7 +16,7 @@ from namecheck.core.names import Contradiction, check_distinct
 from namecheck.core.semantics import Semantics
 from namecheck.rules import refusals
 from namecheck.runtime.core import reporting, tensor_names
-from namecheck.runtime.core.name_propagation import names_or_none
+from namecheck.runtime.core.name_propagation import has_label
 from namecheck.runtime.core.patch_table import Patch
 from namecheck.runtime.core.tensor_names import ATTRIBUTE
 
@@ -43,8 +43,7 @@ def refusing_names(reducer: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(reducer)
     def reduce(tensor: torch.Tensor, *args: Any) -> Any:
-        names = names_or_none(tensor)
-        if names is not None and any(name is not None for name in names):
+        if has_label(tensor):
             reporting.report(refusals.not_stored(), (tensor,))
         return reducer(tensor, *args)
 

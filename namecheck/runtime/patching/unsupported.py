@@ -18,7 +18,8 @@ import torch
 
 from namecheck.core.names import Contradiction
 from namecheck.rules import refusals
-from namecheck.runtime.core import reporting, tensor_names
+from namecheck.runtime.core import reporting
+from namecheck.runtime.core.name_propagation import has_label
 from namecheck.runtime.core.patch_table import Patch
 
 _COMPOSITE: Final = "CompositeImplicitAutograd"
@@ -58,9 +59,7 @@ _KERNELS: Final[Mapping[Any, Mapping[str, str]]] = {
         "triplet_margin_with_distance_loss": _NORM,
     },
     torch.linalg: {"tensorinv": "view"},
-    torch._VF: {
-        "_pack_padded_sequence": "_pack_padded_sequence",
-    },
+    torch._VF: {"_pack_padded_sequence": "_pack_padded_sequence"},
     import_module("torch.nn.utils.weight_norm"): {"norm_except_dim": "view"},
     cast(Any, torch._C)._nested: {"nested_tensor": "_nested_tensor_from_tensor_list"},
 }
@@ -72,7 +71,6 @@ _NAMED_KERNELS: Final = frozenset(
 
 Choice: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 """The kernel that refuses a call, chosen by its arguments; empty where none refuses it."""
-
 
 Refusal: TypeAlias = Callable[[tuple[Any, ...], Mapping[str, Any]], Contradiction | None]
 """The error of a call with names, from its arguments; None where it is not refused."""
@@ -154,7 +152,6 @@ def _private_patches() -> Iterator[Patch]:
 
 def _kernels(attribute: str) -> frozenset[str]:
     """The overloads of a private function that torch 2.12 refuses every named tensor in."""
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{attribute}")
     overloads = {f".{schema.overload_name}".rstrip(".") for schema in schemas}
     return frozenset(
@@ -162,8 +159,12 @@ def _kernels(attribute: str) -> frozenset[str]:
         for overload in overloads
         if attribute + overload not in _NAMED_KERNELS
         and torch._C._dispatch_has_kernel(f"aten::{attribute}{overload}")
-        and not has_kernel(f"aten::{attribute}{overload}", _COMPOSITE)
+        and not _is_composite(attribute + overload)
     )
+
+
+def _is_composite(kernel: str) -> bool:
+    return torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{kernel}", _COMPOSITE)
 
 
 def _resolving(attribute: str, refused: Set[str]) -> Choice:
@@ -194,8 +195,7 @@ def _is_kernel(attribute: str) -> bool:
         any("Tensor" in str(each.type) for each in side)
         for side in (overloads[0].arguments, overloads[0].returns)
     )
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    return tensors and not has_kernel(f"aten::{attribute}", _COMPOSITE)
+    return tensors and not _is_composite(attribute)
 
 
 def _refusing_kernel(original: Callable[..., Any], choose: Choice) -> Callable[..., Any]:
@@ -233,6 +233,4 @@ def _of_scripts(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Contradicti
 def _is_named(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_is_named, value))
-    if not isinstance(value, torch.Tensor):
-        return False
-    return any(name is not None for name in tensor_names.names_of(value) or ())
+    return has_label(value)
