@@ -62,8 +62,8 @@ class Version(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Unmeant(Provenance):
-    """A part of a value that a program may have, where the code is written for another value."""
+class UnmeantTensor(Provenance):
+    """A tensor, or a row of it, that is unpacked where the code is written for another value."""
 
     number: int
 

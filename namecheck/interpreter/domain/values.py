@@ -22,7 +22,7 @@ from namecheck.interpreter.domain.provenance import (
     Failed,
     Provenance,
     SizeOf,
-    Unmeant,
+    UnmeantTensor,
     Version,
 )
 from namecheck.interpreter.domain.tags import NO_TAGS, Tags
@@ -58,7 +58,7 @@ class Key:
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
-        foreign = isinstance(provenance, (Version, Unmeant))
+        foreign = isinstance(provenance, (Version, UnmeantTensor))
         failed, size = isinstance(provenance, Failed), 1
         for part in provenance.parts():
             if part.__class__ not in _WORDS:

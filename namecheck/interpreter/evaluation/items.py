@@ -11,7 +11,7 @@ from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, identities, joins, limits
 from namecheck.interpreter.domain.addresses import Submodules
-from namecheck.interpreter.domain.provenance import Attribute, Item, Result
+from namecheck.interpreter.domain.provenance import Attribute, Item, Result, UnmeantTensor
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,
@@ -364,6 +364,8 @@ class Items:
             return tuple(
                 member for name, _ in value.fields if (member := store.get((value.address, name)))
             )
+        if isinstance(value, Opaque) and isinstance(value.key.provenance, UnmeantTensor):
+            return Repeated(Opaque(UnmeantTensor(self.interpreter.new_address())))
         return Repeated(self.interpreter.made_of([value], "item"))
 
     def _generated(

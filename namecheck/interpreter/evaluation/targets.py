@@ -8,7 +8,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.provenance import OperatorResult, Unmeant
+from namecheck.interpreter.domain.provenance import OperatorResult, UnmeantTensor
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -144,7 +144,7 @@ def unpackable(union: Union, store: Store) -> Union:
         return union
     return Union(
         tuple(
-            replace(choice, value=Opaque(Unmeant(store.ledger.new())))
+            replace(choice, value=Opaque(UnmeantTensor(store.ledger.new())))
             if isinstance(choice.value, TensorValue)
             else choice
             for choice in choices

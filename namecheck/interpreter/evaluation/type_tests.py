@@ -6,10 +6,12 @@ from collections import abc
 from typing import Final
 
 from namecheck.interpreter.domain import class_lookup
+from namecheck.interpreter.domain.provenance import Item, UnmeantTensor
 from namecheck.interpreter.domain.values import (
     Const,
     External,
     Instance,
+    Key,
     Opaque,
     TensorValue,
     TorchModule,
@@ -79,6 +81,8 @@ def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
     if module in _ABSTRACT and not isinstance(value, Instance | Opaque | TorchModule):
         return _is_abstractly(value, module, name)
     if isinstance(value, Opaque):
+        if _is_unmeant_tensor(value):
+            return _is_of_classes(path, _TYPES["TensorValue"])
         return None if value.kind is None else (f"builtins.{value.kind}" == path or None)
     if isinstance(value, Const):
         if path.startswith("builtins."):
@@ -93,8 +97,17 @@ def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
         derived = class_lookup.derives(value.cls, name)
         return derived or (None if _has_unknown_base(interpreter, value) else False)
     classes = _TYPES.get(type(value).__name__)
-    if classes is None:
-        return None
+    return None if classes is None else _is_of_classes(path, classes)
+
+
+def _is_unmeant_tensor(opaque: Opaque) -> bool:
+    provenance = opaque.key.provenance
+    while isinstance(provenance, Item) and isinstance(provenance.container, Key):
+        provenance = provenance.container.provenance  # a row of a tensor is a tensor
+    return isinstance(provenance, UnmeantTensor)
+
+
+def _is_of_classes(path: str, classes: tuple[str, ...]) -> bool | None:
     if path in classes:
         return True
     has_types = path.startswith("builtins.") or path == "torch.Tensor"
