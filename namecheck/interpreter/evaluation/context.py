@@ -219,8 +219,12 @@ class Progress:
 
     @contextmanager
     def unaffected(self) -> Iterator[None]:
-        """Restore the unknowns and the errors after the block."""
-        unknowns, errors = self.unknowns, set(self.errors)
+        """Restore the unknowns and the errors after the block.
+
+        The set itself is restored, as it is that which `raising` collects.
+        """
+        unknowns, errors = self.unknowns, self.errors
+        self.errors = set(errors)
         try:
             yield
         finally:

@@ -43,13 +43,7 @@ def refuse(
         interpreter.fail(error)  # the function itself has another case for such a tensor
     caller, site, argument = where
     content = joins.held(tensor_value, store)
-    dims: Dims = content.tensor.dims
-    count = len(dims.prefix)
-    plural = "" if count == 1 else "s"
-    message = f"{demand}, but the tensor has {count} dim{plural}: {dims.show()}."
-    words = [str(name) for name in dims.names]
-    help = "Pass a tensor with the dims that the code takes."
-    contradiction = Contradiction("NC207", message, error=error, names=words, help=help)
+    contradiction = wrong_rank(content.tensor.dims, demand, error)
     here = interpreter.place(node, "read here")
     source = interpreter.context.source_of(caller.environment)
     with interpreter.file.switched(source), interpreter.findings.judged.stage(argument):
@@ -59,6 +53,16 @@ def refuse(
         interpreter.report(
             contradiction, site, there, caller, (), places, by_axes=True, is_observed=True
         )
+
+
+def wrong_rank(dims: Dims, demand: str, error: str = "ValueError") -> Contradiction:
+    """The contradiction between the dims of a tensor and what code demands of their number."""
+    count = len(dims.prefix)
+    plural = "" if count == 1 else "s"
+    message = f"{demand}, but the tensor has {count} dim{plural}: {dims.show()}."
+    words = [str(name) for name in dims.names]
+    help = "Pass a tensor with the dims that the code takes."
+    return Contradiction("NC207", message, error=error, names=words, help=help)
 
 
 def accept(interpreter: Interpreter, tensor_value: TensorValue, node: Node, frame: Frame) -> None:

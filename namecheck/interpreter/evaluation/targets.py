@@ -102,17 +102,18 @@ class Targets:
                     each = joins.pick(content, self.interpreter.new_address(), store)
                 self.bind(element, each, store, frame)
             return
-        if star is None:
-            if len(content) != count:
-                from namecheck.interpreter.evaluation import unpacking  # rarely so
+        if len(content) < count - 1 if star is not None else len(content) != count:
+            from namecheck.interpreter.evaluation import unpacking  # rarely so
 
-                unpacking.refuse_count(self.interpreter, value, target_nodes, store, frame)
+            if not unpacking.refuse_count(self.interpreter, value, target_nodes, store, frame):
                 self.interpreter.fail("ValueError")
+            for element in target_nodes.elts:
+                self.bind(element, self.interpreter.failed(), store, frame)
+            return
+        if star is None:
             for element, item in zip(target_nodes.elts, content, strict=True):
                 self.bind(element, item, store, frame)
             return
-        if len(content) < count - 1:
-            self.interpreter.fail("ValueError")
         after = count - star - 1
         middle = content[star : len(content) - after]
         pieces: list[Value] = [

@@ -23,6 +23,7 @@ from namecheck.interpreter.domain.provenance import (
 )
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue, TupleValue, Value
+from namecheck.interpreter.evaluation import refused_ranks
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -70,18 +71,44 @@ def refuse_count(
     target_nodes: ast.Tuple | ast.List,
     store: Store,
     frame: Frame,
-) -> None:
-    """Report pieces of a tensor that are unpacked into more or fewer targets where they are cut."""
+) -> bool:
+    """Report sizes, or pieces, that are unpacked into more or fewer targets where they are read.
+
+    False where that is not certain to be wrong.
+    """
     statement = interpreter.file.statement
     if not isinstance(statement, ast.Assign) or target_nodes not in statement.targets:
-        return
-    call_node = statement.value
-    if not isinstance(call_node, ast.Call) or not isinstance(value, TupleValue):
-        return
-    word = last_word(call_node.func)
-    if word not in _CUTS or not all(isinstance(piece, TensorValue) for piece in value.items):
-        return
-    count, got = len(target_nodes.elts), len(value.items)
+        return False
+    if not isinstance(value, TupleValue):
+        return False
+    match statement.value:
+        case ast.Attribute(value=measured_node, attr="shape"):
+            pass
+        case ast.Call(func=ast.Attribute(value=measured_node, attr="size"), args=[], keywords=[]):
+            pass
+        case ast.Call(func=cut):
+            return _refuse_pieces(interpreter, value, last_word(cut), target_nodes, store, frame)
+        case _:
+            return False
+    return _refuse_sizes(interpreter, measured_node, statement.value, target_nodes, store, frame)
+
+
+def _refuse_pieces(
+    interpreter: Interpreter,
+    cut_tensors: TupleValue,
+    word: str | None,
+    target_nodes: ast.Tuple | ast.List,
+    store: Store,
+    frame: Frame,
+) -> bool:
+    starred = any(isinstance(target, ast.Starred) for target in target_nodes.elts)
+    if (
+        word not in _CUTS
+        or starred
+        or not all(isinstance(piece, TensorValue) for piece in cut_tensors.items)
+    ):
+        return False
+    count, got = len(target_nodes.elts), len(cut_tensors.items)
     few = f"not enough values to unpack (expected {count}, got {got})"
     message = f"too many values to unpack (expected {count})" if got > count else few
     plural = "" if got == 1 else "s"
@@ -90,6 +117,38 @@ def refuse_count(
     )
     is_observed = interpreter.context.evidence is Evidence.OBSERVED
     interpreter.report(contradiction, target_nodes, store, frame, is_observed=is_observed)
+    return True
+
+
+def _refuse_sizes(
+    interpreter: Interpreter,
+    measured_node: ast.expr,
+    shape_node: ast.expr,
+    target_nodes: ast.Tuple | ast.List,
+    store: Store,
+    frame: Frame,
+) -> bool:
+    """Report all sizes of a tensor that are unpacked into more or fewer targets.
+
+    After a branch that nobody can decide, or a return, the tensor may be meant for another path.
+    Where axes are observed, `observed_axes` judges the reading before.
+    """
+    if interpreter.context.evidence is Evidence.OBSERVED or frame.undecided or frame.exits:
+        return False
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        tensor_value = interpreter.evaluate(measured_node, store, frame)
+    if not isinstance(tensor_value, TensorValue):
+        return False
+    content = joins.held(tensor_value, store)
+    if content.tensor.dims.open:
+        return False
+    starred = sum(isinstance(target, ast.Starred) for target in target_nodes.elts)
+    least = len(target_nodes.elts) - starred
+    demand = f"{'at least ' * starred}{least} sizes are read of {ast.unparse(shape_node)}"
+    contradiction = refused_ranks.wrong_rank(content.tensor.dims, demand)
+    origins = tuple(content.origins.values())[:1]
+    interpreter.report(contradiction, measured_node, store, frame, (), origins)
+    return True
 
 
 def itemised(opaque: Opaque, target_nodes: ast.Tuple | ast.List) -> Value:
