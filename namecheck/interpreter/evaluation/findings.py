@@ -39,6 +39,7 @@ class Findings:
 
     `names` has the names that each finding is about; a note has none. While `silent` is not 0 the
     sink ignores findings. `added` lists the keys of all that were added, equal ones each time.
+    `told` has those of findings that more than the names of the code itself tell.
     """
 
     entries: dict[Key, Finding] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class Findings:
     silent: int = 0
     judged: Judged = field(default_factory=lambda: Judged())
     added: list[Key] = field(default_factory=list)
+    told: set[Key] = field(default_factory=set)
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
@@ -85,8 +87,7 @@ class Findings:
     def drop_observed(self, count: int) -> None:
         """Remove those after the first `count` ones that only the names of the code itself tell."""
         for key in self._since(count):
-            sites = self.judged.failed.get(key)
-            if sites is not None and all(environment for environment, *_ in sites):
+            if key in self.judged.failed and key not in self.told:
                 self._remove(key)
 
     def _since(self, count: int) -> list[Key]:
@@ -99,15 +100,25 @@ class Findings:
     def _remove(self, key: Key) -> None:
         del self.entries[key]
         self.names.pop(key, None)
+        self.told.discard(key)
         self.judged.forget(key)
 
-    def add(self, finding: Finding, about: frozenset[str], site: Site | None = None) -> None:
+    def add(
+        self,
+        finding: Finding,
+        about: frozenset[str],
+        site: Site | None = None,
+        *,
+        is_observed: bool = False,
+    ) -> None:
         """Add a finding; the first one of its place and code is kept.
 
-        One that only the names of the code itself tell is made at a `site`.
+        One that is doubtful where its run has a path without it is made at a `site`.
         """
         key = finding.filename, finding.span, finding.code
         self.added.append(key)
+        if not is_observed:
+            self.told.add(key)
         self.judged.failed.setdefault(key, set()).add(site or _NO_SITE)
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)
@@ -182,7 +193,8 @@ class Reporter:
         """Add a finding at a node; where an error is expected the path ends instead.
 
         On a path for another library version, or for a value that is not meant, nothing is
-        reported, as nothing is certain there.
+        reported, as nothing is certain there. In a branch that nobody can decide a finding is
+        doubtful if the same run passes there on another path: it needs two branches together.
         """
         progress, recorder = self._progress, self._context.recorder
         progress.events += 1
@@ -217,9 +229,10 @@ class Reporter:
                 recorder.finding(node, finding)
             if not expected:
                 site = None
-                if is_observed:
+                if is_observed or (frame.undecided and code not in _DECLARED):
                     site = self._findings.judged.site(frame.environment.number, node)
-                self._findings.add(finding, frozenset(contradiction.names), site)
+                about = frozenset(contradiction.names)
+                self._findings.add(finding, about, site, is_observed=is_observed)
         if expected:
             self.fail(contradiction.error)
 
