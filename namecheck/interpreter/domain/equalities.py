@@ -276,12 +276,36 @@ def under_both(
 ) -> tuple[Tensor, Tensor]:
     """Two tensors, each from its path, under the equations that both paths have.
 
-    A result has the axes as they are under the equations; an earlier tensor may not.
+    A result has the axes as they are under the equations; an earlier tensor may not. Where only one
+    path has an equation, its tensor has the dims of the other one that are the same by it.
     """
-    equations = None if tensor == other_tensor else of(store)
-    if equations is None or equations != of(other_store):
+    if tensor == other_tensor:
+        return tensor, other_tensor
+    equations, other_equations = of(store), of(other_store)
+    if equations != other_equations:
+        turned = _turned_into(other_tensor, tensor, equations)
+        return turned, _turned_into(turned, other_tensor, other_equations)
+    if equations is None:
         return tensor, other_tensor
     return equated(tensor, store), equated(other_tensor, other_store)
+
+
+def _turned_into(target: Tensor, tensor: Tensor, equations: Equations | None) -> Tensor:
+    """A tensor with those dims of another one of its rank that are the same by the equations."""
+    dims, target_dims = tensor.dims, target.dims
+    if equations is None or dims.open or target_dims.open or dims.rank != target_dims.rank:
+        return tensor
+    for position, (own, other) in enumerate(zip(dims.prefix, target_dims.prefix, strict=True)):
+        if own != other and _are_equal(own.size, other.size, equations):
+            dims = dims.replace(position, other)
+    return tensor if dims is tensor.dims else replace(tensor, dims=dims)
+
+
+def _are_equal(one_size: Size, other_size: Size, equations: Equations) -> bool:
+    if not isinstance(one_size, Expression) or not isinstance(other_size, Expression):
+        return False
+    sizes = (equations.size(size, scoped=False) for size in (one_size, other_size))
+    return next(sizes) == next(sizes)
 
 
 def _is_renamed(dims: Dims) -> bool:

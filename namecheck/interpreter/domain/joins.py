@@ -13,6 +13,7 @@ from namecheck.interpreter.domain import device_values, equalities
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.meter import EXPRESSION
+from namecheck.interpreter.domain.opaque_tensors import known_tensor
 from namecheck.interpreter.domain.provenance import Item
 from namecheck.interpreter.domain.store import Both, Ledger, Store, unknown_of
 from namecheck.interpreter.domain.tags import common_tags
@@ -315,7 +316,10 @@ class Joiner:
         if isinstance(a, Opaque) or isinstance(b, Opaque):
             if self.facts != ((), ()) and _are_tests(a, b):
                 return self._one_of(a, b)
-            return self._unknown(a, b)
+            one, other = known_tensor(a, self.left), known_tensor(b, self.right)
+            if one is None or other is None:
+                return self._unknown(a, b)
+            return self.value(one, other)
         if device_values.is_device(a) and device_values.is_device(b):
             return self._one_of(a, b)
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):

@@ -14,7 +14,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
-from namecheck.interpreter.domain import class_lookup, device_values, joins
+from namecheck.interpreter.domain import class_lookup, device_values, joins, opaque_tensors
 from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain.provenance import Attribute, Result, Version
@@ -46,7 +46,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import havoc, narrowing, python_operators
+from namecheck.interpreter.evaluation import havoc, python_operators
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -154,7 +154,7 @@ class Attributes:
         if opaque.key.failed:  # the program has ended, or goes on anyhow
             self.interpreter.torch.forget(name, [opaque], {}, store)
             return Opaque(Attribute(opaque.key, name))
-        if narrowing.is_tensor(opaque, store):
+        if opaque_tensors.is_tensor(opaque, store):
             tensor = self.interpreter.torch.promote(opaque, store)
             return self._of_tensor(tensor, name, node, store, frame)
         if self.interpreter.torch.of_tensors_only(name) or self._is_of_tensors(name, frame):

@@ -25,7 +25,7 @@ from namecheck.core.names import UNKNOWN, Axis, is_scoped, word
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain import equalities, joins, opaque_tensors
 from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -43,7 +43,6 @@ from namecheck.interpreter.domain.values import (
     Value,
     size_of,
 )
-from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
@@ -70,7 +69,7 @@ class DeclaredValues:
         if isinstance(value, TensorValue):
             return equalities.equated(joins.held(value, store).tensor, store)
         if isinstance(value, Opaque):
-            if narrowing.is_tensor(value, store):
+            if opaque_tensors.is_tensor(value, store):
                 return self.checkable(self.interpreter.torch.promote(value, store), store)
             return UNKNOWN
         if value == NONE:

@@ -13,7 +13,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.core.trees import grouped_operands
-from namecheck.interpreter.domain import identities, joins, limits, merges
+from namecheck.interpreter.domain import identities, joins, limits, merges, opaque_tensors
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
 from namecheck.interpreter.domain.provenance import Negation, SizeOf, Text, Variable
@@ -102,7 +102,7 @@ class Expressions:
             if result.key.size > limits.LARGEST_KEY:
                 result = limits.shortened(result, store)
             result = store.fact(ConstantOf, result.key, result)
-            if isinstance(result, Opaque) and narrowing.is_tensor(result, store):
+            if isinstance(result, Opaque) and opaque_tensors.is_tensor(result, store):
                 result = self.interpreter.torch.promote(result, store)
         elif result.__class__ in limits.COMPOUND and limits.is_bulky(result, store):
             result = self.interpreter.fresh("nested")

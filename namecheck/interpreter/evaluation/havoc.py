@@ -20,7 +20,7 @@ from namecheck.core.dims import Dim
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
-from namecheck.interpreter.domain import class_lookup, joins, merges
+from namecheck.interpreter.domain import class_lookup, joins, merges, opaque_tensors
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.method_names import CHANGING
 from namecheck.interpreter.domain.store import Store
@@ -48,7 +48,6 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     each_of,
 )
-from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -152,7 +151,7 @@ class Havoc:
                 yield from _within([part], store)
 
     def _tensor(self, value: Value, store: Store) -> TensorValue | None:
-        if isinstance(value, Opaque) and narrowing.is_tensor(value, store):
+        if isinstance(value, Opaque) and opaque_tensors.is_tensor(value, store):
             return self.interpreter.torch.promote(value, store)
         return value if isinstance(value, TensorValue) else None
 

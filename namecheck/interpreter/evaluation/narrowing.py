@@ -21,8 +21,8 @@ from namecheck.interpreter.domain import (
     identities,
     joins,
     merges,
+    opaque_tensors,
 )
-from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import (
     FOREIGN,
     CandidatesOf,
@@ -41,7 +41,6 @@ from namecheck.interpreter.domain.provenance import (
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
-    Address,
     Const,
     External,
     Held,
@@ -323,22 +322,9 @@ def _tensor(
     interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
 ) -> TensorValue | None:
     value = interpreter.evaluate(expression, store, frame)
-    if isinstance(value, Opaque) and is_tensor(value, store):
+    if isinstance(value, Opaque) and opaque_tensors.is_tensor(value, store):
         return interpreter.torch.promote(value, store)
     return value if isinstance(value, TensorValue) else None
-
-
-def tensor_address(opaque: Opaque) -> Address:
-    """The address of the tensor that an unknown value is, if it is one."""
-    return OpaqueTensor(opaque.key) if opaque.link is None else opaque.link
-
-
-def is_tensor(opaque: Opaque, store: Store) -> bool:
-    """Whether an unknown value was tested to be a tensor, or was changed in place as one."""
-    address = tensor_address(opaque)
-    if store.may_hold(address) and store.get(address) is not None:
-        return True
-    return store.fact(TensorTest, opaque.key) is True
 
 
 def _refine_rank(
@@ -352,7 +338,7 @@ def _refine_rank(
     if isinstance(value, Opaque):
         if isinstance(left_node, ast.Call) and isinstance(left_node.func, ast.Attribute):
             store.set(TensorTest(value.key), True)  # a value with a method `dim` is a tensor
-        if not is_tensor(value, store):
+        if not opaque_tensors.is_tensor(value, store):
             rank: int | None = store.fact(RankOf, value.key)
             if rank is None:
                 store.set(RankOf(value.key), right_node.value)

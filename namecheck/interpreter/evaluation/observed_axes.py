@@ -19,7 +19,7 @@ from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import is_name, is_reversed, last_word, nodes
-from namecheck.interpreter.domain import joins, same_shapes
+from namecheck.interpreter.domain import joins, opaque_tensors, same_shapes
 from namecheck.interpreter.domain.addresses import AttributeTensor, HeldTensor, LayerTensor
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Fresh, Operation, Parameter, Result
@@ -36,7 +36,6 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import (
     counted_ranks,
-    narrowing,
     refused_ranks,
     unpacking,
 )
@@ -554,7 +553,7 @@ def _is_tensor(
 
 def may_promote(interpreter: Interpreter, opaque: Opaque, store: Store, frame: Frame) -> bool:
     """Whether an unknown value that a function of tensors takes can only be a tensor."""
-    return narrowing.is_tensor(opaque, store) or not _has_arrays(interpreter, frame)
+    return opaque_tensors.is_tensor(opaque, store) or not _has_arrays(interpreter, frame)
 
 
 def is_used_as_tensor(word: str, definition: ast.AST) -> bool:

@@ -17,11 +17,11 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, of_rank
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression, symbol
 from namecheck.core.trees import last_word
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, opaque_tensors
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import OBSERVED_SCOPE, with_tag
 from namecheck.interpreter.domain.values import Held, Opaque, TensorValue
-from namecheck.interpreter.evaluation import narrowing, observed_axes, refused_ranks
+from namecheck.interpreter.evaluation import observed_axes, refused_ranks
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -111,7 +111,7 @@ def _check(
 
 def _is_tensor(opaque: Opaque, expression: ast.expr, store: Store, frame: Frame) -> bool:
     """Whether an unknown value is certainly a tensor: others check the shape of a shape."""
-    if narrowing.is_tensor(opaque, store):
+    if opaque_tensors.is_tensor(opaque, store):
         return True
     scope = frame.environment.scope
     return isinstance(expression, ast.Name) and observed_axes.is_used_as_tensor(

@@ -14,7 +14,7 @@ from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression, fits
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
-from namecheck.interpreter.domain import device_values, equalities, joins
+from namecheck.interpreter.domain import device_values, equalities, joins, opaque_tensors
 from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.cells import RankOf
 from namecheck.interpreter.domain.provenance import OperatorResult
@@ -38,7 +38,6 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
 from namecheck.interpreter.models.torch.operands import OperatorCall, is_new, is_one, may_be_one
@@ -54,7 +53,7 @@ def promote(opaque: Opaque, store: Store) -> TensorValue:
     """An unknown value as the tensor that it must be."""
     rank: int | None = store.fact(RankOf, opaque.key)
     tensor = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
-    return TensorValue(narrowing.tensor_address(opaque), Held(tensor))
+    return TensorValue(opaque_tensors.tensor_address(opaque), Held(tensor))
 
 
 def picked(interpreter: Interpreter, passed: Value, value: Value, store: Store) -> Value:
@@ -175,7 +174,7 @@ def _lower_container(
 
 
 def _lower_opaque(opaque: Opaque, store: Store) -> Any:
-    if narrowing.is_tensor(opaque, store):
+    if opaque_tensors.is_tensor(opaque, store):
         return lower(promote(opaque, store), store)
     size = size_of(opaque)
     if size is not None:

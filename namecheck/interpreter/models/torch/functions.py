@@ -8,7 +8,7 @@ from typing import Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, opaque_tensors
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,
@@ -177,7 +177,7 @@ def grad(interpreter: Interpreter, call: Call) -> Value:
         return interpreter.fresh("gradients")
     unused = call.kwargs.get("allow_unused", FALSE)
     if isinstance(inputs, (TensorValue, Opaque)):
-        if isinstance(inputs, Opaque) and not narrowing.is_tensor(inputs, call.store):
+        if isinstance(inputs, Opaque) and not opaque_tensors.is_tensor(inputs, call.store):
             return interpreter.fresh("gradients")
         content: tuple[Value, ...] | Repeated = (inputs,)
     else:
