@@ -25,7 +25,7 @@ from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.cells import EQUAL_SIZES
 from namecheck.interpreter.domain.provenance import Attribute, Item, Operation, Parameter, SizeOf
-from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.store import Both, Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 
 Solved: TypeAlias = Mapping[str, Known]
@@ -136,6 +136,8 @@ def of(store: Store) -> Equations | None:
 def _kept(store: Store) -> Equations | None:
     if not store.may_assume(EQUAL_SIZES):
         return None
+    if isinstance(store, Both):
+        return met(None, [_kept(part) for part in store.stores])
     equations: Equations | None = store.get(EQUAL_SIZES)
     return equations
 

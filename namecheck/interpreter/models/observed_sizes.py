@@ -118,13 +118,18 @@ _TAKEN: Final = frozenset(
 
 def fill(
     row_key: str,
+    row: Operator | None,
     args: Sequence[Value],
     keyword_values: Mapping[str, Value],
     lowered: list[Any],
     lowered_keywords: dict[str, Any],
     store: Store,
 ) -> None:
-    """Replace what is unknown among the sizes of a call by symbols, in the lowered arguments."""
+    """Replace what is unknown among the sizes of a call by symbols, in the lowered arguments.
+
+    And the numbers among the operands of a broadcast by numbers.
+    """
+    observed_numbers.fill(row, args, lowered, store)
     if row_key in _PATTERNS:
         words = [word for word in keyword_values if word not in ("pattern", "tensor", "reduction")]
     elif row_key in _POSITIONS:

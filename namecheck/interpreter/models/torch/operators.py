@@ -235,16 +235,11 @@ class TorchOperators:
         row, store = operator_call.row, operator_call.store
         lowered_inputs = self._lowered(operator_call, store)
         if self._is_observed:
-            from namecheck.interpreter.models import (
-                observed_numbers,  # only where asked for
-                observed_sizes,
-                observed_squares,
-            )
+            from namecheck.interpreter.models import observed_sizes, observed_squares
 
             if observed_squares.learn(self.interpreter, operator_call, lowered_inputs):
                 lowered_inputs = self._lowered(operator_call, store)
-            observed_numbers.fill(row, args, lowered_inputs.args, store)
-            observed_sizes.fill(operator_call.key, args, keyword_values, *lowered_inputs, store)
+            self._fill(operator_call, lowered_inputs, store)
         if all(map(is_known, lowered_inputs.every)):
             return lowered_inputs, None, True
         from namecheck.interpreter.models import likelihood  # not where everything is known
@@ -264,6 +259,15 @@ class TorchOperators:
                 name: follow(value, self.lower(value, store), store, frame)
                 for name, value in operator_call.keywords.items()
             },
+        )
+
+    @staticmethod
+    def _fill(operator_call: OperatorCall, lowered_inputs: Inputs, store: Store) -> None:
+        from namecheck.interpreter.models import observed_sizes  # only where asked for
+
+        key, row = operator_call.key, operator_call.row
+        observed_sizes.fill(
+            key, row, operator_call.args, operator_call.keywords, *lowered_inputs, store
         )
 
     def _refused(
@@ -345,7 +349,10 @@ class TorchOperators:
         """Whether nothing contradicts a call where the sizes are equal that a store equates."""
         from namecheck.interpreter.models import likelihood  # not where everything is known
 
-        equal_inputs = likelihood.certain(self._lowered(operator_call, store))
+        lowered_inputs = self._lowered(operator_call, store)
+        if self._is_observed:
+            self._fill(operator_call, lowered_inputs, store)
+        equal_inputs = likelihood.certain(lowered_inputs)
         return self._infer(operator_call, equal_inputs, defaults).contradiction is None
 
     def _learn_ranks(
