@@ -265,10 +265,8 @@ class TorchOperators:
     def _fill(operator_call: OperatorCall, lowered_inputs: Inputs, store: Store) -> None:
         from namecheck.interpreter.models import observed_sizes  # only where asked for
 
-        key, row = operator_call.key, operator_call.row
-        observed_sizes.fill(
-            key, row, operator_call.args, operator_call.keywords, *lowered_inputs, store
-        )
+        key, row, args = operator_call.key, operator_call.row, operator_call.args
+        observed_sizes.fill(key, row, args, operator_call.keywords, *lowered_inputs, store)
 
     def _refused(
         self,
@@ -316,13 +314,9 @@ class TorchOperators:
         if contradiction.code == "NC114":
             from namecheck.interpreter.models import placeholders  # a rare error
 
-            filled = placeholders.filled(
-                lowered_inputs, operator_call.node, frame.environment.scope
-            )
-            if (
-                filled is not None
-                and self._infer(operator_call, filled, defaults).contradiction is None
-            ):
+            scope = frame.environment.scope
+            filled = placeholders.filled(lowered_inputs, operator_call.node, scope)
+            if filled and self._infer(operator_call, filled, defaults).contradiction is None:
                 return False
         supposed = equalities.supposed(store)
         if supposed is not None and self._fits(operator_call, supposed, defaults):
