@@ -87,6 +87,13 @@ def _missing(word: str) -> Contradiction | None:
     return dtypes.missing(word) or layouts.missing(word)
 
 
+def _entry(dict_value: DictValue, name: str, store: Store) -> Value | None:
+    """The entry of an ``nn.ModuleDict``, or the like; of a plain dict it would be an error."""
+    if hasattr(dict, name):
+        return None
+    return dict(joins.entries(dict_value, store).items).get(Const(name))
+
+
 class Attributes:
     """Reads and writes attributes of values."""
 
@@ -134,6 +141,8 @@ class Attributes:
             self.interpreter.fail("AttributeError")
         if isinstance(value, Const) and isinstance(value.value, Constant):
             return self._of_constant(value.value, name)
+        if isinstance(value, DictValue) and (entry := _entry(value, name, store)) is not None:
+            return entry
         if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
             return BuiltinMethod(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
@@ -285,6 +294,8 @@ class Attributes:
             return library_attribute
         if isinstance(own, ListValue) and name in ("forward", "__call__"):
             return own
+        if isinstance(own, DictValue) and (entry := _entry(own, name, store)) is not None:
+            return entry
         if isinstance(own, (ListValue, DictValue)):
             return BuiltinMethod(own, name) if name in OF_CONTAINERS else None
         return self.read(own, name, node, store, frame)
