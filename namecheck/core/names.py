@@ -161,6 +161,7 @@ def are_siblings(name: str, other_name: str) -> bool:
 
 
 def _as_identifier(path: str) -> str:
+    path = path.replace("['", _QUOTE).replace("']", _UNQUOTE)
     return path.replace(".", _DOT).replace("[", _BRACKET).replace("]", "")
 
 
@@ -217,9 +218,11 @@ _NUMBER: Final = "ʹ"
 _OBSERVED: Final = "ʺ"
 _LETTER: Final = "ʻ"
 _MANY: Final = "ʼ"
-# They stand for a dot and a bracket in the name of a path; letters to Python.
+# They stand for a dot, a bracket and a key in the name of a path; letters to Python.
 _DOT: Final = "ˑ"
 _BRACKET: Final = "ː"
+_QUOTE: Final = "ˀ"
+_UNQUOTE: Final = "ˁ"
 _SCOPE: Final = "·"
 _SCOPES: Final = f"{_SCOPE}([0-9]+)"
 # Letters for the two sides of all pairs of one sequence.
@@ -271,6 +274,7 @@ def bare(text: str) -> str:
     if _SCOPE not in text:
         return text
     plain = re.sub(f"[{_NUMBER}{_OBSERVED}{_LETTER}{_MANY}]*{_SCOPES}", "", text)
+    plain = plain.replace(_QUOTE, "['").replace(_UNQUOTE, "']")
     return re.sub(f"{_BRACKET}(-?[0-9]+)", r"[\1]", plain).replace(_DOT, ".")
 
 

@@ -562,7 +562,8 @@ class Calls:
                 return False
         if spec.kwarg is not None:
             entries = tuple((Const(name), value) for name, value in kwargs.items())
-            unknown = self.interpreter.fresh("argument") if call.arguments.open else None
+            others = Opaque(Parameter(environment.number, spec.kwarg.arg))
+            unknown = others if call.arguments.open else None
             store.set(
                 (environment.number, spec.kwarg.arg),
                 DictValue(self.interpreter.new_address(), Entries(entries, unknown)),

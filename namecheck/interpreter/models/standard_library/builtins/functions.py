@@ -9,7 +9,7 @@ from typing import Any, Final
 from namecheck.core import parsing
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, identities, joins, scopes
-from namecheck.interpreter.domain.provenance import Result, Version
+from namecheck.interpreter.domain.provenance import Parameter, Result, Version
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,
@@ -212,8 +212,13 @@ def getattr_(interpreter: Interpreter, call: Call) -> Value:
     content = interpreter.read_attribute(value, name.value, call.node, call.store, call.frame)
     if isinstance(content, Opaque):
         content = _matching(interpreter, value, name, call) or content
-    may_be_default = isinstance(content, Opaque) and len(call.args) > 2
-    return interpreter.fresh("attribute") if may_be_default else content
+    if not isinstance(content, Opaque) or len(call.args) <= 2:
+        return content
+    default = call.argument(2)
+    if isinstance(default, Const) and type(default.value) is int:
+        # Whichever it is, it is one number.
+        return Opaque(Parameter(interpreter.new_address(), name.value))
+    return interpreter.fresh("attribute")
 
 
 def _matching(interpreter: Interpreter, value: Value, name: Value, call: Call) -> Value | None:
