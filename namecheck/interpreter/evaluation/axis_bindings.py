@@ -26,10 +26,11 @@ def read(
     *,
     of_field: bool = False,
 ) -> Bindings:
-    """The bindings of these axes in an environment, in those around it, or of its instance.
+    """The bindings of these axes in an environment, or of its instance.
 
     What the fields and attributes of an instance bind counts for a field alone: a method binds its
-    axes anew in each call.
+    axes anew in each call, and so does an inner function: those of the function around it are its
+    own.
     """
     bound_axes: dict[str, Bound] = {}
     runs: dict[str, Run] = {}
@@ -43,19 +44,16 @@ def read(
 
 
 def _binding(axis: str, environment: Environment, store: Store, *, of_field: bool) -> Any:
-    cell = AxisCell(axis)
-    current: Environment | None = environment
-    while current is not None:
-        candidates: list[Hashable] = [(current.number, cell)]
-        if isinstance(current.receiver, Instance):
-            candidates.append((current.receiver.address, cell))
-            if of_field:
-                candidates.append((current.receiver.address, AxisCell(axis, of_field=True)))
-        for key in candidates:
-            content = store.get(key)
-            if content is not None:
-                return content.value if isinstance(content, Const) else None
-        current = current.enclosing
+    owners: list[Hashable] = [(environment.number, AxisCell(axis))]
+    if isinstance(environment.receiver, Instance):
+        address = environment.receiver.address
+        owners.append((address, AxisCell(axis)))
+        if of_field:
+            owners.append((address, AxisCell(axis, of_field=True)))
+    for key in owners:
+        content = store.get(key)
+        if content is not None:
+            return content.value if isinstance(content, Const) else None
     return None
 
 
