@@ -22,7 +22,7 @@ from namecheck.annotations.wording import Site
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
-from namecheck.core.names import UNKNOWN, Answer, Axis, Name, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression, symbol
 
 
@@ -280,6 +280,17 @@ def bind_number(bindings: Bindings, axis: str, size: Size, spelling: str) -> Bin
         bound = bindings.axes.get(axis, Bound())
         bindings = bindings.bound(axis, replace(bound, name=name, named=site))
     return bindings if size is UNKNOWN else _bind_axis_size(bindings, axis, size, site)
+
+
+def with_number(bindings: Bindings, axis: str, size: Size) -> Bindings:
+    """Bind an axis to an int argument beside the tensors; they are right where it has another size.
+
+    Then the int is no size of theirs: how many to take, or the size that they are to get.
+    """
+    try:
+        return bind_number(bindings, axis, size, axis)
+    except Contradiction:
+        return bindings.unsure()
 
 
 def _bind_name(

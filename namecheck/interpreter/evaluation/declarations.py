@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from namecheck.annotations.bindings import Bindings, bind_number, settle
+from namecheck.annotations.bindings import Bindings, bind_number, settle, with_number
 from namecheck.annotations.declarations import (
     Declared,
     declares_dims,
@@ -133,13 +133,13 @@ class Declarations:
         """The bindings of a signature to the values of its parameters; raises `Contradiction`."""
         store.ledger.meter.spend_on_axes(len(signature.axes))
         bindings = axis_bindings.read(signature.axes, environment, store, function)
-        for name in sorted(signature.numbers):
-            size = size_of(store.get((environment.number, name), NONE))
-            if size is not None:
-                bindings = bind_number(bindings, name, size, name)
         for name, parameter in signature.parameters.items():
             argument = self.values.checkable(argument_values[name], store)
             bindings = meet(parameter.declared, argument, bindings, name)
+        for name in sorted(signature.numbers):
+            size = size_of(store.get((environment.number, name), NONE))
+            if size is not None:
+                bindings = with_number(bindings, name, size)
         return settle(bindings)
 
     def _refuse(
