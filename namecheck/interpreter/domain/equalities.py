@@ -12,6 +12,7 @@ reported.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -189,6 +190,15 @@ def equate(left_size: Known, right_size: Known, store: Store) -> None:
         store.set(EQUAL_SIZES, extended)
 
 
+def equate_dims(dims: Dims, other_dims: Dims, store: Store) -> None:
+    """Add the equations of two tensors of one shape, as far as the sizes of both are known."""
+    if dims.open or other_dims.open or dims.rank != other_dims.rank:
+        return
+    for size, other_size in zip(dims.sizes, other_dims.sizes, strict=True):
+        if size is not UNKNOWN and other_size is not UNKNOWN:
+            equate(size, other_size, store)
+
+
 def allow(left_size: Known, right_size: Known, store: Store) -> None:
     """Note that two sizes may be equal: what contradicts only if they are not is not reported."""
     equations = _kept(store) or _NO_EQUATIONS
@@ -247,8 +257,15 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
     A number other than 1 is no solution: it does not relate two axes, while 1 allows broadcasting.
     """
     match left_size - right_size:
-        case Expression(((((str(one_word)),), 1), (((str(other_word)),), -1))):
-            left_size, right_size = symbol(one_word), symbol(other_word)
+        case Expression(((one_monomial, one_count), (other_monomial, other_count))) if (
+            one_count == -other_count
+        ):
+            # What both are multiplied with says nothing: ``n*d == m*d`` of two numbers of elements.
+            factors = (Counter(one_monomial), Counter(other_monomial))
+            alone = [*(factors[0] - factors[1]).elements()], [*(factors[1] - factors[0]).elements()]
+            match alone:
+                case ([str(one_word)], [str(other_word)]):
+                    left_size, right_size = symbol(one_word), symbol(other_word)
     substitution: dict[str, Known] = {}
     for one, other in ((left_size, right_size), (right_size, left_size)):
         name = min(symbols(one), default="")

@@ -46,7 +46,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation import havoc, python_operators
+from namecheck.interpreter.evaluation import axis_bindings, havoc, python_operators
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -234,6 +234,8 @@ class Attributes:
         self, value: Instance, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
         override: Value | None = store.get((value.address, name))
+        if isinstance(override, TensorValue) and value.address in store.ledger.several:
+            return axis_bindings.of_any(override, value, store)
         if override is not None:
             return override
         now = class_lookup.of_now(value, store)

@@ -6,14 +6,26 @@ binds in the instance.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from namecheck.annotations.bindings import Bindings, Bound, Run
-from namecheck.interpreter.domain import equalities
+from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import Dim
+from namecheck.core.names import Axis
+from namecheck.core.sizes import Expression, substituted, symbol, symbols
+from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.cells import AxisCell, Representative
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TRUE, Const, Environment, Instance
+from namecheck.interpreter.domain.values import (
+    TRUE,
+    Const,
+    Environment,
+    Instance,
+    Picked,
+    TensorValue,
+)
 
 _REPRESENTATIVE: Final = Representative()
 
@@ -65,6 +77,34 @@ def write(
     cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
     for axis, bound in cells.items():
         store.set((number, AxisCell(axis, of_field)), Const(bound))
+
+
+def of_any(tensor_value: TensorValue, instance: Instance, store: Store) -> TensorValue:
+    """A tensor of an instance that stands for several: each has axes of its own.
+
+    One layer of a list may take what another one gives, so the axes of two reads may be equal.
+    """
+    content = joins.held(tensor_value, store)
+    number = store.ledger.new()
+
+    def reword(text: str) -> str:
+        return naming.rescoped(text, lambda n: number if n == instance.address else n)
+
+    dims = content.tensor.dims.mapped(lambda dim: _reworded(dim, reword))
+    if dims == content.tensor.dims:
+        return tensor_value
+    tensor = replace(content.tensor, dims=dims)
+    address = Picked((tensor_value,), number, number)
+    return TensorValue(address, replace(content, tensor=tensor), tensor_value.tags)
+
+
+def _reworded(dim: Dim, reword: Callable[[str], str]) -> Dim:
+    name, size = dim.name, dim.size
+    if isinstance(name, Axis):
+        name = replace(name, name=reword(name.name))
+    if isinstance(size, Expression):
+        size = substituted(size, {word: symbol(reword(word)) for word in symbols(size)})
+    return replace(dim, name=name, size=size)
 
 
 def mark_representative(instance: Instance, store: Store) -> None:

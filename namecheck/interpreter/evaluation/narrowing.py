@@ -187,6 +187,10 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             listed = comparisons.constants_of(container)
             if listed and len(listed) <= _LISTED:
                 _compared(opaque, listed, truth, store)
+        case OperatorResult("equal" | "torch.equal" | "Tensor.equal", ((_, one), (_, other))) if (
+            truth and isinstance(one, Tensor) and isinstance(other, Tensor)
+        ):
+            equalities.equate_dims(one.dims, other.dims, store)
         case OperatorResult():
             _learn_cuda(key, truth, store)
         case Chain(links) if truth:

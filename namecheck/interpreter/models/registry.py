@@ -109,12 +109,13 @@ def family(library: str, *, open: bool = False) -> Callable[[_F], _F]:
     return register
 
 
-def decorator(path: str) -> Callable[[_D], _D]:
-    """Register a model of a decorator."""
+def decorator(*paths: str) -> Callable[[_D], _D]:
+    """Register a model of decorators."""
 
     def register(function: _D) -> _D:
-        _refuse_second(DECORATORS, path)
-        DECORATORS[path] = function
+        for path in paths:
+            _refuse_second(DECORATORS, path)
+            DECORATORS[path] = function
         return function
 
     return register

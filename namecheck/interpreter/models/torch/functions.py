@@ -8,7 +8,7 @@ from typing import Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins, opaque_tensors
+from namecheck.interpreter.domain import equalities, joins, opaque_tensors
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,
@@ -30,7 +30,7 @@ from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import Arguments, Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance, primitives
-from namecheck.interpreter.models.registry import family, model, transparent
+from namecheck.interpreter.models.registry import decorator, family, model, transparent
 from namecheck.interpreter.models.standard_library.builtins import containers
 from namecheck.interpreter.models.torch import devices
 
@@ -54,6 +54,27 @@ def check(interpreter: Interpreter, call: Call) -> Value:
         if not narrowing.assume(interpreter, test, value, True, call.store, call.frame):
             interpreter.fail("RuntimeError")
     return NONE
+
+
+@model("torch.testing.assert_close", "torch.testing.assert_allclose")
+def assert_close(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.testing.assert_close(actual, expected)``: they have one shape from now on."""
+    values = call.argument(0, "actual"), call.argument(1, "expected")
+    tensors = [
+        joins.held(value, call.store).tensor for value in values if isinstance(value, TensorValue)
+    ]
+    if len(tensors) == len(values):
+        equalities.equate_dims(tensors[0].dims, tensors[1].dims, call.store)
+    return NONE
+
+
+@decorator(
+    *("torch.vmap", "torch.func.vmap", "torch.func.grad", "torch.func.grad_and_value"),
+    *("torch.func.jacrev", "torch.func.jacfwd", "torch.func.hessian", "torch.func.functionalize"),
+)
+def transformed(interpreter: Interpreter, value: Value) -> Value:
+    """``@torch.vmap``: what it makes takes or gives other dims than the function declares."""
+    return interpreter.fresh("decorated")
 
 
 @family("torch", open=True)
