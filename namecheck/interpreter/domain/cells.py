@@ -74,6 +74,11 @@ class EqualSizes(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class UnequalSizes(Fact):
+    """The pairs of sizes that a test has told to differ, each as the words of both."""
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """The number of the last write to a mutable value."""
 
@@ -200,6 +205,7 @@ class Representative:
 
 FOREIGN: Final = ForeignVersion()
 EQUAL_SIZES: Final = EqualSizes()
+UNEQUAL_SIZES: Final = UnequalSizes()
 DEFAULT_DEVICE: Final = TorchState("default device")
 DEFAULT_DTYPE: Final = TorchState("default dtype")
 # Changes where a module is switched to training or evaluation: its `training` may differ then.

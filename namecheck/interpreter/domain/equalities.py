@@ -13,7 +13,7 @@ reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -24,7 +24,7 @@ from namecheck.core.dims import Dim, Dims, Size, named_by, with_occurrences
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.cells import EQUAL_SIZES
+from namecheck.interpreter.domain.cells import EQUAL_SIZES, UNEQUAL_SIZES
 from namecheck.interpreter.domain.provenance import Attribute, Item, Operation, Parameter, SizeOf
 from namecheck.interpreter.domain.store import Both, Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
@@ -180,6 +180,25 @@ def learn(left_key: object, right_key: object, store: Store) -> None:
     sizes = _size(left_key), _size(right_key)
     if sizes[0] is not None and sizes[1] is not None:
         equate(sizes[0], sizes[1], store)
+
+
+def learn_unequal(left_key: object, right_key: object, store: Store) -> None:
+    """Note that a test has told two sizes to differ: ``if w.shape[0] != x.shape[1]:``."""
+    left, right = _size(left_key), _size(right_key)
+    if isinstance(left, Expression) and isinstance(right, Expression):
+        pair = frozenset(map(naming.bare, symbols(left) | symbols(right)))
+        told: frozenset[frozenset[str]] = store.get(UNEQUAL_SIZES) or frozenset()
+        store.set(UNEQUAL_SIZES, told | {pair})
+
+
+def are_adapted(words: Iterable[str], store: Store) -> bool:
+    """Whether a path adapts tensors of which one size has been told to differ from another.
+
+    Where one of two words that contradict was compared with a third, ``w = w.T`` may have been
+    done for those that fit; what is not transposed there has the two sizes equal.
+    """
+    told: frozenset[frozenset[str]] | None = store.get(UNEQUAL_SIZES)
+    return told is not None and any(len(pair.intersection(words)) == 1 for pair in told)
 
 
 def equate(left_size: Known, right_size: Known, store: Store) -> None:

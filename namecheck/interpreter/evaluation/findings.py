@@ -15,7 +15,7 @@ from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain import scopes
+from namecheck.interpreter.domain import equalities, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
@@ -200,7 +200,8 @@ class Reporter:
         progress.events += 1
         if progress.around is not None:
             progress.around.at_site |= progress.around.node is node
-        if by_axes and self._are_apart(contradiction, frame):
+        is_adapted = equalities.are_adapted(contradiction.names, store)
+        if by_axes and (is_adapted or self._are_apart(contradiction, frame)):
             progress.unknowns += 1
             return
         judged = not self._findings.silent and store.get(FOREIGN) is None

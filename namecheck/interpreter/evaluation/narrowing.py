@@ -173,6 +173,8 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             shape_tests.learn_equal(left, right, truth, store)
             if truth:
                 equalities.learn(left, right, store)
+            else:
+                equalities.learn_unequal(left, right, store)
             for opaque, other in ((left, right), (right, left)):
                 if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
                     _compared(opaque, (other,), truth, store)

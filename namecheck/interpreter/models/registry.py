@@ -109,11 +109,11 @@ def family(library: str, *, open: bool = False) -> Callable[[_F], _F]:
     return register
 
 
-def decorator(*paths: str) -> Callable[[_D], _D]:
+def decorator(*dotted: str) -> Callable[[_D], _D]:
     """Register a model of decorators."""
 
     def register(function: _D) -> _D:
-        for path in paths:
+        for path in dotted:
             _refuse_second(DECORATORS, path)
             DECORATORS[path] = function
         return function
