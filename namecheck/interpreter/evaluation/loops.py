@@ -81,8 +81,11 @@ class Loops:
                 self.interpreter.bind(counter, Const(number), layer, frame)
             return [layer]
 
+        def leave(layer: Store) -> list[Store]:
+            return [] if isinstance(content, Repeated) and content.endless else [layer]
+
         certain = not isinstance(content, Repeated)
-        return self._to_rest(loop, enter, lambda layer: [layer], store, frame, certain, moment)
+        return self._to_rest(loop, enter, leave, store, frame, certain, moment)
 
     def _of_generator(
         self,

@@ -59,7 +59,8 @@ def enumerate_(interpreter: Interpreter, call: Call) -> Value:
         return interpreter.generators.changed(generator, _numbering(interpreter, start))
     content = primitives.items(interpreter, call.argument(0), call, whole=True)
     if isinstance(content, Repeated):
-        return Repeated(TupleValue((interpreter.fresh("index", "int"), content.each)))
+        numbered_each = TupleValue((interpreter.fresh("index", "int"), content.each))
+        return Repeated(numbered_each, endless=content.endless)
     first = start.value if isinstance(start, Const) and isinstance(start.value, int) else None
     numbered: list[Value] = []
     for number, element in enumerate(content):
