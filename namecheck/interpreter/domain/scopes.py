@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
-from namecheck.core.trees import add_children
+from namecheck.core.trees import add_children, last_word
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES: Final = frozenset({*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS})
+# The results that calls never have, and what an error says of a method that others override.
+_NO_RETURN: Final = frozenset({"NoReturn", "Never"})
+_OVERRIDE: Final = r"(?i)implement|overrid|abstract|subclass"
 # The nodes that bind a name, or declare the scope of one.
 _BINDING: Final = frozenset(
     {
@@ -170,7 +174,27 @@ def is_stub(node: ast.AST) -> bool:
     """Whether a function is only there to be overridden: abstract, or without a body."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    return "abstractmethod" in decorators(node) or all(map(_is_trivial, node.body))
+    if "abstractmethod" in decorators(node):
+        return True
+    return all(map(_is_trivial, node.body)) and not declares_no_return(node)
+
+
+def declares_no_return(written_function: ast.AST) -> bool:
+    """Whether a function declares that its calls never return: ``-> NoReturn``, ``-> Never``."""
+    if not isinstance(written_function, ast.FunctionDef) or written_function.returns is None:
+        return False
+    returns = written_function.returns
+    word = str(returns.value) if isinstance(returns, ast.Constant) else last_word(returns)
+    return word.rpartition(".")[2] in _NO_RETURN
+
+
+def refuses(written_function: Function) -> bool:
+    """Whether a function is there to raise an error, which does not ask for an override of it."""
+    body = [] if isinstance(written_function, ast.Lambda) else written_function.body
+    return any(
+        isinstance(statement, ast.Raise) and not re.search(_OVERRIDE, ast.unparse(statement))
+        for statement in body
+    )
 
 
 def is_unwritten(node: ast.AST) -> bool:

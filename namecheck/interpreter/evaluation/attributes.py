@@ -50,6 +50,11 @@ from namecheck.interpreter.evaluation import axis_bindings, havoc, python_operat
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+# The methods of library classes that leave a test or the program.
+_LEAVING: Final[Mapping[str, frozenset[str]]] = {
+    "argparse.ArgumentParser": frozenset({"error", "exit"}),
+    "unittest.TestCase": frozenset({"fail", "skipTest"}),
+}
 # The cell of an instance any attribute of which may have been written.
 _FORGOTTEN: Final = "<forgotten>"
 # The attributes that are the dicts of others: of an object, and of a module for its tensors.
@@ -168,6 +173,8 @@ class Attributes:
             return self._of_tensor(tensor, name, node, store, frame)
         if self.interpreter.torch.of_tensors_only(name) or self._is_of_tensors(name, frame):
             return TorchMethod(name, self.interpreter.torch.promote(opaque, store))
+        if opaque.kind is not None and name in _LEAVING.get(opaque.kind, ()):
+            return External(f"{opaque.kind}.{name}")
         if opaque.link is not None and name in CHANGING:
             self.interpreter.havoc_containers(opaque.link.origins, store)
         match opaque.key.provenance:
@@ -253,6 +260,9 @@ class Attributes:
         own = self._inherited(value, name, node, store, frame)
         if own is not None:
             return own
+        for path, names in _LEAVING.items():
+            if name in names and class_lookup.derives(value.cls, path.rpartition(".")[2]):
+                return External(f"{path}.{name}")
         getter = class_lookup.attribute(value.cls, "__getattr__", store)
         if getter is not None:
             bound = BoundMethod(getter, value)

@@ -452,8 +452,10 @@ class Calls:
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
+            self._following.refuse_return(function)
             result = self._return(returns, environment, call.store, moment)
         else:
+            self._following.refuse_return(function)
             result = self._following.unfollowed_result(function, call, is_told=is_told)
         if bindings is None and not isinstance(result, Const):
             from namecheck.interpreter.evaluation import stubs  # few results are looked up

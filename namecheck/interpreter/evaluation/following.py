@@ -67,6 +67,11 @@ class Following:
             return False
         return True
 
+    def refuse_return(self, function: FunctionValue) -> None:
+        """End the path of a call that never returns, by its declaration."""
+        if scopes.declares_no_return(function.node):
+            self.interpreter.fail()
+
     def unfollowed_result(self, function: FunctionValue, call: Call, *, is_told: bool) -> Value:
         """The result of a call whose body is not run, as far as its syntax tells it."""
         syntax = self.interpreter.context.files.unfollowed(function.node)

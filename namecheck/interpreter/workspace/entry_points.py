@@ -14,7 +14,7 @@ from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain import class_lookup, joins, meter
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import Item, Parameter
-from namecheck.interpreter.domain.scopes import decorators, is_stub
+from namecheck.interpreter.domain.scopes import decorators, is_stub, refuses
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -371,7 +371,7 @@ class EntryPoints:
 
     def _is_bare_stub(self, value: Value | None) -> bool:
         """Whether a method has an empty body and no declared result."""
-        if not isinstance(value, FunctionValue) or not is_stub(value.node):
+        if not isinstance(value, FunctionValue) or not is_stub(value.node) or refuses(value.node):
             return False
         return not self.interpreter.declarations.declares_result(value)
 

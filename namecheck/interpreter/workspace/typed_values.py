@@ -34,6 +34,8 @@ NUMBERS: Final = ("int", "float", "bool")
 PLAIN: Final = (*NUMBERS, "str")
 """The types of which a value, if it is not known, is known by its type alone."""
 
+# Some of its methods never return.
+_PARSER: Final = "argparse.ArgumentParser"
 _LISTS: Final = frozenset({"list", "List"})
 _TUPLES: Final = frozenset({"tuple", "Tuple"})
 _ITERATORS: Final = frozenset({"Generator", "Iterator"})
@@ -69,7 +71,7 @@ class TypedValues:
                 address = ParameterTensor(self.interpreter.new_address())
                 return TensorValue(address, Held(Tensor()))
             name = kind.path.removeprefix("builtins.")
-            if name in PLAIN:
+            if name in (*PLAIN, _PARSER):
                 return self.interpreter.fresh("parameter", name)
         if isinstance(kind, ClassValue) and kind.style == "typeddict":
             return self.interpreter.declarations.entries(kind, store)

@@ -1,4 +1,4 @@
-"""os: ``_exit`` leaves the program."""
+"""os: ``_exit`` and ``abort`` leave the program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 
 
-@model("os._exit", open=True)
+@model("os._exit", "os.abort", open=True)
 def exit_(interpreter: Interpreter, call: Call) -> Value:
-    """``os._exit(status)``."""
+    """``os._exit(status)``, ``os.abort()``."""
     interpreter.fail("SystemExit")

@@ -1,4 +1,4 @@
-"""typing: casts, and the note of ``reveal_type``."""
+"""typing: casts, the note of ``reveal_type``, and ``assert_never``."""
 
 from __future__ import annotations
 
@@ -21,3 +21,9 @@ def cast(interpreter: Interpreter, call: Call) -> Value:
 def reveal_type(interpreter: Interpreter, call: Call) -> Value:
     """``typing.reveal_type(value)``."""
     return functions.reveal_type(interpreter, call)
+
+
+@model("typing.assert_never", open=True)
+def assert_never(interpreter: Interpreter, call: Call) -> Value:
+    """``typing.assert_never(value)``: raises an error, if it is called at all."""
+    interpreter.fail("AssertionError")

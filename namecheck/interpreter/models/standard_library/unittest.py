@@ -1,7 +1,22 @@
-"""unittest: its decorators return a test unchanged."""
+"""unittest: its decorators return a test unchanged, ``fail`` and ``skipTest`` end it."""
 
 from __future__ import annotations
 
-from namecheck.interpreter.models.registry import transparent
+from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.registry import model, transparent
 
 transparent("unittest.*")
+
+
+@model("unittest.TestCase.fail", open=True)
+def fail(interpreter: Interpreter, call: Call) -> Value:
+    """``self.fail(reason)``."""
+    interpreter.fail("AssertionError")
+
+
+@model("unittest.TestCase.skipTest", open=True)
+def skip(interpreter: Interpreter, call: Call) -> Value:
+    """``self.skipTest(reason)`` raises an error of its own."""
+    interpreter.fail("Exception")

@@ -327,6 +327,12 @@ def exec_(interpreter: Interpreter, call: Call) -> Value:
     return NONE
 
 
+@model("builtins.exit", "builtins.quit", open=True)
+def exit_(interpreter: Interpreter, call: Call) -> Value:
+    """``exit(status)`` and ``quit(status)`` leave the program, as ``sys.exit`` does."""
+    interpreter.fail("SystemExit")
+
+
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:
     """An unknown result that is the same for the same arguments."""
     args = tuple(identities.of(value, call.store) for value in call.args)
