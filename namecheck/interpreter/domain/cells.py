@@ -37,7 +37,7 @@ class ConstantOf(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CandidatesOf(Fact):
-    """The constants one of which an opaque value is, by its key."""
+    """What an opaque value may be, by its key: constants and types (`domain.candidates`)."""
 
     key: Hashable
 

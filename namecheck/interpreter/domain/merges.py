@@ -10,6 +10,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.cells import (
     EQUAL_SIZES,
+    CandidatesOf,
     Fact,
     Written,
 )
@@ -84,6 +85,12 @@ def merge(
         if key is EQUAL_SIZES:
             every = [None if c is _MISSING else c for c in contents]
             merged[key] = equalities.met(base.get(key), every)
+        elif isinstance(key, CandidatesOf):
+            from namecheck.interpreter.domain import candidates  # few values have any
+
+            listed = candidates.joined([None if c is _MISSING else c for c in contents])
+            if listed is not None or base.get(key) is not None:
+                merged[key] = listed
         elif isinstance(key, Fact):
             shared = contents[0] if all(c == contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:

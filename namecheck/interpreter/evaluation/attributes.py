@@ -271,7 +271,12 @@ class Attributes:
         if declared is not None:
             store.set((value.address, name), declared)
             return declared
-        return Opaque(Attribute(value.address, name))
+        unwritten = Opaque(Attribute(value.address, name))
+        if value.cls.fields:
+            from namecheck.interpreter.evaluation import declared_candidates  # few have fields
+
+            declared_candidates.note_field(self.interpreter, value.cls, name, unwritten, store)
+        return unwritten
 
     def _is_default(self, member: Value, name: str, value: Instance, store: Store) -> bool:
         """Whether a class has this only as the default of what an instance may have of its own.

@@ -172,9 +172,12 @@ def excluded(left: Value, right: Value, store: Store) -> bool | None:
             return False
         if not store.may_assume(opaque.key):
             continue
-        among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque.key))
-        if among is not None and other not in among:
-            return False
+        among = store.get(CandidatesOf(opaque.key))
+        if among is not None:
+            from namecheck.interpreter.domain import candidates  # few values have any
+
+            if not candidates.admits(among, other):
+                return False
         truth: bool | None = store.get(Truth(opaque.key))
         if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:
             return False

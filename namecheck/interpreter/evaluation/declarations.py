@@ -25,7 +25,6 @@ from namecheck.core.names import UNKNOWN, Contradiction, word
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, meter
-from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -80,6 +79,10 @@ class Declarations:
     ) -> bool:
         """Bind the declared parameters to the arguments; False where they contradict."""
         signature = self.of(environment).signature(function.node)
+        if signature.choices:
+            from namecheck.interpreter.evaluation import declared_candidates  # some have no types
+
+            declared_candidates.note_all(self.interpreter, signature, function, environment, store)
         if not signature.declares_dims:
             return True
         store.ledger.meter.spend(meter.PARAMETER * len(signature.parameters))
@@ -105,10 +108,6 @@ class Declarations:
             from namecheck.interpreter.evaluation import optional_parameters
 
             optional_parameters.keep(signature, values, environment, store)
-        for name, options in signature.literals.items():
-            value = store.get((environment.number, name))
-            if isinstance(value, Opaque) and store.fact(CandidatesOf, value.key) is None:
-                store.set(CandidatesOf(value.key), tuple(map(Const, options)))
         scope = None if call.node is function.node else environment.number
         for name, parameter in signature.parameters.items():
             value = self.values.refine(

@@ -27,6 +27,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 # The modules that export the words of annotations, under any alias.
 _LIBRARIES: Final = frozenset({"jaxtyping", "torch", "torch.nn", "typing", "typing_extensions"})
 
+# Types of too many values to list.
+_SINGLE: Final = frozenset({"int", "float", "bool", "str", "Tensor", "Any", "Callable", "Path"})
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -41,14 +44,15 @@ class Signature:
     """The declarations of a function: its parameters, its result, its axes, and its sizes.
 
     `axes` are the names of all dims in it and in its body; `numbers` are the int parameters with
-    the name of an axis, whose size they are; `literals` are the constants that a parameter may be.
+    the name of an axis, whose size they are; `choices` are the annotations of parameters that may
+    list all their values (`evaluation.declared_candidates`).
     """
 
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     result: Declared = ANYTHING
     axes: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
-    literals: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
+    choices: Mapping[str, ast.expr] = field(default_factory=dict)
 
     @property
     def optional(self) -> tuple[str, ...]:
@@ -165,9 +169,14 @@ class Annotations:
             numbers |= ints if takes_sizes else ints & around
             axes |= around
         declaring = {name: p for name, p in parameters.items() if declares_dims(p.declared)}
-        literals = {a.arg: tuple(_literals(a.annotation)) for a in every}
-        literals = {name: options for name, options in literals.items() if options}
-        return Signature(declaring, result, axes | numbers, frozenset(numbers), literals)
+        choices = {
+            argument.arg: argument.annotation
+            for argument in every
+            if argument.annotation is not None
+            and argument.arg not in declaring
+            and last_word(argument.annotation) not in _SINGLE
+        }
+        return Signature(declaring, result, axes | numbers, frozenset(numbers), choices)
 
     def _axes_of_class(self, class_node: ast.ClassDef) -> frozenset[str]:
         axes = self._class_axes.get(class_node)
@@ -253,18 +262,6 @@ def features_of(declared: Declared) -> frozenset[str]:
     if isinstance(declared, Items):
         return frozenset().union(*map(features_of, declared.each))
     return features_of(declared.each) if isinstance(declared, Every) else frozenset()
-
-
-def _literals(annotation: ast.expr | None) -> Iterator[str | int]:
-    """The strings and numbers in ``Literal["sum", "mean"]``."""
-    if not isinstance(annotation, ast.Subscript):
-        return
-    if last_word(annotation.value) != "Literal":
-        return
-    inside = annotation.slice
-    for option in inside.elts if isinstance(inside, ast.Tuple) else [inside]:
-        if isinstance(option, ast.Constant) and isinstance(option.value, (str, int)):
-            yield option.value
 
 
 def _is_int(annotation: ast.expr | None) -> bool:

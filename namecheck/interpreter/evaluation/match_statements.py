@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.cells import ConstantOf
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -17,9 +18,21 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation import comparisons, narrowing, shape_tests, type_tests
+from namecheck.interpreter.evaluation import (
+    comparisons,
+    narrowing,
+    remaining,
+    shape_tests,
+    type_tests,
+)
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+
+def _is_of_type(class_pattern: ast.MatchClass) -> bool:
+    """Whether a pattern accepts all values of its class: ``int()``, ``int(n)``."""
+    named = [*class_pattern.patterns, *class_pattern.kwd_patterns]
+    return all(isinstance(part, ast.MatchAs) and part.pattern is None for part in named)
 
 
 class Patterns:
@@ -32,39 +45,127 @@ class Patterns:
         """The paths that leave a ``match`` at its end."""
         subject = self.interpreter.evaluate(match_node.subject, store, frame)
         ends: list[Store] = []
-        certain = False
+        rest = [store]
+        is_undecided = False
         for case in match_node.cases:
-            layer = store.fork()
-            answer = self.test(case.pattern, subject, layer, frame)
-            if answer is False:
-                continue
-            paths = [layer]
-            if case.guard is not None:
-                paths, fails = narrowing.decide(self.interpreter, case.guard, layer, frame)
-                answer = None if fails else answer
-            with frame.choosing(is_undecided=answer is not True or bool(ends)):
-                ends.extend(self.interpreter.execute(case.body, paths, frame))
-            if answer is True:
-                certain = True
+            going: list[Store] = []
+            going_on: list[Store] = []
+            for path in rest:
+                holds, fails = self._decide(case, subject, path, frame)
+                going += holds
+                going_on += fails
+            rest = narrowing.few(going_on, store)
+            is_undecided = is_undecided or (bool(going) and bool(rest))
+            with frame.choosing(is_undecided=is_undecided):
+                ends.extend(self.interpreter.execute(case.body, going, frame))
+            if not rest:
                 break
-        if not certain:
-            ends.append(store.fork())
+        ends += [path if path is not store else store.fork() for path in rest]
         if len(ends) > 1 and not merges.differ_in_names(store, ends):
             return [merges.merged(store, ends)]
         return ends
+
+    def _decide(
+        self, case: ast.match_case, value: Value, store: Store, frame: Frame
+    ) -> tuple[list[Store], list[Store]]:
+        """The paths that enter a case, and those that go on to the next one."""
+        layer = store.fork()
+        answer = self.test(case.pattern, value, layer, frame)
+        if answer is False:
+            return [], [store]
+        passed = [] if answer is True else self.unfit(case.pattern, value, store.fork(), frame)
+        if case.guard is None:
+            return [layer], passed
+        holds, fails = narrowing.decide(self.interpreter, case.guard, layer, frame)
+        return holds, [*passed, *fails]
+
+    def unfit(
+        self, case_pattern: ast.pattern, value: Value, store: Store, frame: Frame
+    ) -> list[Store]:
+        """The paths on which a value does not fit a pattern that it may fit."""
+        value = self._now(value, store)
+        if isinstance(case_pattern, ast.MatchAs) and case_pattern.pattern is not None:
+            return self.unfit(case_pattern.pattern, value, store, frame)
+        if isinstance(case_pattern, ast.MatchOr):
+            paths = [store]
+            for option in case_pattern.patterns:
+                paths = [end for path in paths for end in self.unfit(option, value, path, frame)]
+            return narrowing.few(paths, store)
+        if isinstance(case_pattern, ast.MatchSequence) and isinstance(value, TupleValue):
+            if len(value.items) == len(case_pattern.patterns):
+                return self._unfit_items(case_pattern.patterns, value.items, store, frame)
+        elif isinstance(value, Opaque):
+            self._learn(case_pattern, value, store, frame, fits=False)
+        return [] if self.test(case_pattern, value, store.fork(), frame) is True else [store]
+
+    def _unfit_items(
+        self,
+        patterns: Sequence[ast.pattern],
+        element_values: Sequence[Value],
+        store: Store,
+        frame: Frame,
+    ) -> list[Store]:
+        """The paths on which one item, the first of them, does not fit its pattern."""
+        paths: list[Store] = []
+        layer = store
+        for pattern, item in zip(patterns, element_values, strict=True):
+            paths += self.unfit(pattern, item, layer.fork(), frame)
+            layer = layer.fork()
+            if self.test(pattern, item, layer, frame) is False:
+                break
+        return narrowing.few(paths, store)
+
+    def _learn(
+        self,
+        case_pattern: ast.pattern,
+        opaque: Opaque,
+        store: Store,
+        frame: Frame,
+        *,
+        fits: bool,
+    ) -> None:
+        """Write what follows from an unknown value fitting a pattern of one constant or type."""
+        if isinstance(case_pattern, ast.MatchValue):
+            expected = self.interpreter.evaluate(case_pattern.value, store, frame)
+            narrowing.learn_equal(opaque.key, expected, store, truth=fits)
+        elif isinstance(case_pattern, ast.MatchSingleton):
+            if opaque.kind == "bool":
+                narrowing.learn_truth(opaque.key, case_pattern.value is fits, store)
+            else:
+                expected = Const(case_pattern.value)
+                narrowing.learn_equal(opaque.key, expected, store, truth=fits)
+        elif isinstance(case_pattern, ast.MatchClass) and (fits or _is_of_type(case_pattern)):
+            kind = self.interpreter.evaluate(case_pattern.cls, store, frame)
+            remaining.learn_type(opaque.key, kind, store, truth=fits)
+
+    def _now(self, value: Value, store: Store) -> Value:
+        """The constant that an unknown value is, by the cases before this one."""
+        if not isinstance(value, Opaque):
+            return value
+        if value.kind == "bool":
+            truth = self.interpreter.truth(value, store)
+            return value if truth is None else Const(truth)
+        known: Value = store.fact(ConstantOf, value.key, value)
+        return known
 
     def test(
         self, case_pattern: ast.pattern, value: Value, store: Store, frame: Frame
     ) -> bool | None:
         """Whether a value fits a pattern, None where that is unknown; captures are bound."""
+        value = self._now(value, store)
         if isinstance(case_pattern, ast.MatchValue):
             expected = self.interpreter.evaluate(case_pattern.value, store, frame)
             answer = comparisons.equal(value, expected, store)
             if answer is None and isinstance(value, Opaque):
-                narrowing.learn_equal(value.key, expected, store)
+                self._learn(case_pattern, value, store, frame, fits=True)
             return answer
         if isinstance(case_pattern, ast.MatchSingleton):
-            return None if isinstance(value, Opaque) else value == Const(case_pattern.value)
+            if not isinstance(value, Opaque):
+                return value == Const(case_pattern.value)
+            if comparisons.excluded(value, Const(case_pattern.value), store) is False:
+                return False
+            self._learn(case_pattern, value, store, frame, fits=True)
+            return None
         if isinstance(case_pattern, ast.MatchAs):
             matches: bool | None = True
             if case_pattern.pattern is not None:
@@ -172,6 +273,9 @@ class Patterns:
     ) -> bool | None:
         kind = self.interpreter.evaluate(case_pattern.cls, store, frame)
         verdicts = [type_tests.is_instance(self.interpreter, value, kind)]
+        if verdicts[0] is None and isinstance(value, Opaque):
+            verdicts[0] = type_tests.is_candidate_instance(value, kind, store)
+            self._learn(case_pattern, value, store, frame, fits=True)
         if verdicts[0] is False:
             return False
         fields = self._match_args(value)

@@ -25,8 +25,6 @@ from namecheck.interpreter.domain import (
 )
 from namecheck.interpreter.domain.cells import (
     FOREIGN,
-    CandidatesOf,
-    ConstantOf,
     RankOf,
     TensorTest,
     Truth,
@@ -58,7 +56,6 @@ from namecheck.interpreter.evaluation import comparisons, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-_LISTED: Final = 16
 # How many paths through the parts of one test are followed side by side.
 _PATHS: Final = 32
 
@@ -75,6 +72,10 @@ def decide(
         return fails, holds
     if isinstance(test, ast.BoolOp):
         return _decide_parts(interpreter, test, store, frame)
+    compared = _compared_flags(interpreter, test, store, frame)
+    if compared is not None:
+        apart, alike = _decide_difference(interpreter, *compared, store, frame)
+        return (alike, apart) if _asks_equality(test) else (apart, alike)
     value = interpreter.evaluate(test, store, frame)
     ask(interpreter, test, value, store, frame)
     truth = interpreter.truth(value, store)
@@ -107,13 +108,51 @@ def _decide_parts(
                 continue
             decided += holds if stop else fails
             going += fails if stop else holds
-        decided, going = _few(decided, store), _few(going, store)
+        decided, going = few(decided, store), few(going, store)
     if not going and not decided:
         raise PathEnds
     return (decided, going) if stop else (going, decided)
 
 
-def _few(paths: list[Store], base: Store) -> list[Store]:
+def _compared_flags(
+    interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame
+) -> tuple[ast.expr, ast.expr] | None:
+    """The operands of ``a ^ b``, ``a != b``, ``a == b`` if they are variables of unknown truth."""
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitXor):
+        operands = test.left, test.right
+    elif isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+        if len(test.ops) > 1:
+            return None
+        operands = test.left, test.comparators[0]
+    else:
+        return None
+    if not all(isinstance(operand, (ast.Name, ast.Attribute)) for operand in operands):
+        return None
+    with interpreter.findings.silenced():
+        values = [interpreter.evaluate(operand, store, frame) for operand in operands]
+    flags = [isinstance(value, Opaque) and value.kind == "bool" for value in values]
+    return operands if all(flags) else None
+
+
+def _asks_equality(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)
+
+
+def _decide_difference(
+    interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
+) -> tuple[list[Store], list[Store]]:
+    """The paths on which one of two flags holds alone, and those on which both do or neither."""
+    holds, fails = decide(interpreter, left_node, store, frame)
+    apart, alike = list[Store](), list[Store]()
+    for truth, paths in ((True, holds), (False, fails)):
+        for path in paths:
+            both, one = decide(interpreter, right_node, path, frame)
+            apart += one if truth else both
+            alike += both if truth else one
+    return apart, alike
+
+
+def few(paths: list[Store], base: Store) -> list[Store]:
     """The paths of a test, joined where its parts have multiplied them."""
     if len(paths) <= _PATHS:
         return paths
@@ -161,13 +200,21 @@ def _learn(identity: object, truth: bool, store: Store) -> None:
         _imply(key, positive, store)
 
 
-def learn_equal(key: Key, value: Value, store: Store) -> None:
-    """Write what follows from an opaque value being equal to another value."""
-    _imply(Key(Operation("Eq", (key, value))), True, store)
+def learn_equal(key: Key, value: Value, store: Store, *, truth: bool = True) -> None:
+    """Write what follows from an opaque value being equal to another value, or not."""
+    _imply(Key(Operation("Eq", (key, value))), truth, store)
+
+
+def learn_truth(key: Key, truth: bool, store: Store) -> None:
+    """Write that an opaque value is true, or that it is not."""
+    _learn(key, truth, store)
 
 
 def _imply(key: Key, truth: bool, store: Store) -> None:
-    """The facts about an opaque value that was compared with constants."""
+    """The facts about an opaque value, or about what it compares with constants."""
+    from namecheck.interpreter.evaluation import remaining  # not every program tests values
+
+    remaining.learn_truth(key, truth, store)
     match key.provenance:
         case Operation("Eq", (left, right)):
             shape_tests.learn_equal(left, right, truth, store)
@@ -175,9 +222,10 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                 equalities.learn(left, right, store)
             else:
                 equalities.learn_unequal(left, right, store)
+                remaining.learn_order((left, right), store)
             for opaque, other in ((left, right), (right, left)):
                 if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
-                    _compared(opaque, (other,), truth, store)
+                    remaining.learn_among(opaque, (other,), truth, store)
                     _learn_dtype(opaque, _dtypes(other, store), truth, store)
                     _learn_device(opaque, other, truth, store)
         case Operation("Lt", (left, right)):
@@ -185,10 +233,12 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             turned = Key(Operation("Lt", (right, left)))
             if not truth and store.fact(Truth, turned) is False:
                 equalities.learn(left, right, store)
+            if not truth:
+                remaining.learn_order((left, right), store)
         case Operation("In", (Key() as opaque, container)):
             listed = comparisons.constants_of(container)
-            if listed and len(listed) <= _LISTED:
-                _compared(opaque, listed, truth, store)
+            if listed and len(listed) <= remaining.LISTED:
+                remaining.learn_among(opaque, listed, truth, store)
         case OperatorResult("equal" | "torch.equal" | "Tensor.equal", ((_, one), (_, other))) if (
             truth and isinstance(one, Tensor) and isinstance(other, Tensor)
         ):
@@ -198,30 +248,13 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
         case Chain(links) if truth:
             for link in links:
                 _learn(link, True, store)
-        case Result("isinstance", (value, External("torch.Tensor"))) if truth:
-            store.set(TensorTest(value), True)
+        case Result("isinstance", (Key() as value, kinds)):
+            if truth and kinds == External("torch.Tensor"):
+                store.set(TensorTest(value), True)
+            remaining.learn_type(value, kinds, store, truth=truth)
         case Result("all" | "any" as function, parts) if truth is (function == "all"):
             for part in parts:
                 _learn(part, truth, store)
-
-
-def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
-    """An opaque value is, or is not, one of these constants."""
-    among: tuple[Value, ...] | None = store.fact(CandidatesOf, opaque)
-    if truth:
-        among = (
-            listed_values
-            if among is None
-            else tuple(item for item in among if item in listed_values)
-        )
-    else:
-        for item in listed_values:
-            store.set(Truth(identities.equality_of(opaque, item)), False)
-        among = among and tuple(item for item in among if item not in listed_values)
-    if among:
-        store.set(CandidatesOf(opaque), among)
-        if len(among) == 1:
-            store.set(ConstantOf(opaque), among[0])
 
 
 def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:

@@ -485,6 +485,8 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
         return None if identities.may_be_one(left, right) else False
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue):
         return False if left.node is not right.node else None
+    if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
+        return False
     return False if comparisons.are_other_types(left, right) else None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import abc
 from typing import Final
 
-from namecheck.interpreter.domain import class_lookup
+from namecheck.interpreter.domain import candidates, class_lookup
+from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.provenance import Item, UnmeantTensor
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
     External,
@@ -36,6 +38,12 @@ def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bo
     if isinstance(value, (Opaque, Union)):
         return None
     return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
+
+
+def is_candidate_instance(opaque: Opaque, kind_value: Value, store: Store) -> bool | None:
+    """Whether all that an opaque value may be is of a type, or nothing; None where unknown."""
+    among: tuple[candidates.Candidate, ...] | None = store.fact(CandidatesOf, opaque.key)
+    return None if among is None else candidates.answer(among, kind_value)
 
 
 def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:

@@ -320,7 +320,15 @@ class EntryPoints:
                 if self.interpreter.declarations.field(instance, name, store) is None:
                     word = annotation.id if isinstance(annotation, ast.Name) else ""
                     kind = word if word in PLAIN else None
-                    store.set((instance.address, name), self.interpreter.fresh("field", kind))
+                    made = self.interpreter.fresh("field", kind)
+                    store.set((instance.address, name), made)
+                    self._note_choice(instance, name, made, store)
+
+    def _note_choice(self, instance: Instance, name: str, value: Value, store: Store) -> None:
+        """Note of an unknown field of an instance what its annotation allows."""
+        from namecheck.interpreter.evaluation import declared_candidates  # few are unknown
+
+        declared_candidates.note_field(self.interpreter, instance.cls, name, value, store)
 
     def _annotated(self, cls: Value) -> Mapping[str, ast.expr]:
         """The annotated names in the body of a class."""
@@ -336,6 +344,7 @@ class EntryPoints:
                 declared = self.interpreter.declarations.field(instance, name, store)
                 made = declared or self.values.of(annotations[name], store, frame)
                 store.set(key, made)
+                self._note_choice(instance, name, made, store)
 
     def _leave_open(self, instance: Instance, store: Store) -> None:
         """Make the attributes unknown that a derived class may replace.

@@ -184,7 +184,10 @@ def isinstance_(interpreter: Interpreter, call: Call) -> Value:
     """``isinstance(value, type)``."""
     from namecheck.interpreter.evaluation import type_tests  # not every program asks
 
-    answer = type_tests.is_instance(interpreter, call.argument(0), call.argument(1))
+    value, kinds = call.argument(0), call.argument(1)
+    answer = type_tests.is_instance(interpreter, value, kinds)
+    if answer is None and isinstance(value, Opaque):
+        answer = type_tests.is_candidate_instance(value, kinds, call.store)
     if answer is None:
         return _same_for_same("isinstance", "bool", call)
     return TRUE if answer else FALSE
