@@ -50,10 +50,10 @@ from namecheck.interpreter.evaluation import axis_bindings, havoc, python_operat
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# The methods of library classes that leave a test or the program.
+# The methods of library classes that leave a test or the program, or that expect an error.
 _LEAVING: Final[Mapping[str, frozenset[str]]] = {
     "argparse.ArgumentParser": frozenset({"error", "exit"}),
-    "unittest.TestCase": frozenset({"fail", "skipTest"}),
+    "unittest.TestCase": frozenset({"assertRaises", "fail", "skipTest"}),
 }
 # The cell of an instance any attribute of which may have been written.
 _FORGOTTEN: Final = "<forgotten>"

@@ -50,7 +50,7 @@ from namecheck.interpreter.domain.values import (
     each_of,
     has_failed,
 )
-from namecheck.interpreter.evaluation import shape_tests
+from namecheck.interpreter.evaluation import guards, shape_tests
 from namecheck.interpreter.evaluation.context import Moment
 from namecheck.interpreter.evaluation.events import Entered, handed_to
 from namecheck.interpreter.evaluation.following import Following
@@ -488,6 +488,8 @@ class Calls:
             if isinstance(function.node, ast.Lambda):
                 value = interpreter.evaluate(function.node.body, layer, frame)
                 return [(layer, value)]
+            guard = guards.of_test(interpreter, function, layer)
+            frame.guards += [guard] if guard is not None else []
             ends = interpreter.execute(function.node.body, [layer], frame)
             return [*frame.returns, *((end, NONE) for end in ends)]
 

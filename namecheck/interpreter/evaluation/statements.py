@@ -422,7 +422,7 @@ class Statements:
 
     def _with(self, with_node: ast.With, store: Store, frame: Frame) -> list[Store]:
         return self.interpreter.with_statements.around(
-            with_node.items,
+            [*with_node.items, *guards.entered(with_node)],
             lambda layer: self.execute(with_node.body, [layer], frame),
             store,
             frame,
@@ -481,7 +481,7 @@ class Statements:
     def _guarded(self, try_node: ast.Try, store: Store, frame: Frame) -> list[Store]:
         """Run a ``try`` with its handlers."""
         interpreter, unknowns = self.interpreter, self.interpreter.progress.unknowns
-        caught = [guards.of_handler(interpreter, h, store, frame) for h in try_node.handlers]
+        caught = guards.of_handlers(interpreter, try_node, store, frame)
         new_guards = [guard for guard in caught if not guard.again]
         ends, handled, raised = self.protected(
             lambda layer: self.execute(try_node.body, [layer], frame), new_guards, store, frame

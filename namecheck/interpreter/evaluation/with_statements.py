@@ -59,7 +59,7 @@ class WithStatements:
         mode: Value = store.get(TORCH_MODE, NONE)
         is_mode = _is_mode(value)
         self._bind(item, self._entered(value, item, store, frame), store, frame)
-        guard = guards.of_context(self.interpreter, item.context_expr, store, frame)
+        guard = guards.of_context(self.interpreter, item.context_expr, value, store, frame)
         if guard is None and self._suppresses(value, item, store, frame):
             guard = guards.ANY
         if is_mode:

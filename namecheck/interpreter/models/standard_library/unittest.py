@@ -6,6 +6,7 @@ from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model, transparent
+from namecheck.interpreter.models.third_party import pytest
 
 transparent("unittest.*")
 
@@ -20,3 +21,9 @@ def fail(interpreter: Interpreter, call: Call) -> Value:
 def skip(interpreter: Interpreter, call: Call) -> Value:
     """``self.skipTest(reason)`` raises an error of its own."""
     interpreter.fail("Exception")
+
+
+@model("unittest.TestCase.assertRaises", open=True)
+def assert_raises(interpreter: Interpreter, call: Call) -> Value:
+    """``self.assertRaises(error)``."""
+    return pytest.expecting(interpreter, "unittest.TestCase.assertRaises", call)
