@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 from types import NoneType
 from typing import Final
 
+from namecheck.annotations.declarations import Declaration
 from namecheck.core import devices, dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims, of_rank
@@ -403,6 +404,8 @@ def _refine_dtype(
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
         truth = not truth
     subject, tested = _tested_dtypes(interpreter, test, store, frame)
+    if subject is None and truth and isinstance(test, ast.Compare):
+        subject, tested = _named_type(test)
     value = None if subject is None else _tensor(interpreter, subject, store, frame)
     if value is None or not tested:
         return
@@ -485,6 +488,18 @@ def _tested_dtypes(
     return subject, _CATEGORIES[query.attr]
 
 
+def _named_type(comparison: ast.Compare) -> tuple[ast.expr | None, frozenset[str]]:
+    """``x.type() == "torch.LongTensor"``: the tensor, and its dtype."""
+    sides = comparison.left, comparison.comparators[0]
+    for called, word in (sides, sides[::-1]) if len(comparison.ops) == 1 else ():
+        match called, word:
+            case ast.Call(ast.Attribute(subject, "type"), []), ast.Constant(str() as path):
+                from namecheck.interpreter.evaluation import tensor_types  # few ask for it
+
+                return subject, tensor_types.dtypes_of_name(path)
+    return None, frozenset()
+
+
 _CATEGORIES: Final = {"is_floating_point": FLOATINGS, "is_complex": COMPLEXES}
 
 
@@ -543,16 +558,43 @@ def _refine_call(
     interpreter: Interpreter, call_node: ast.Call, truth: bool, store: Store, frame: Frame
 ) -> bool:
     """``isinstance(x, T)``, ``torch.jit.isinstance(x, T)``."""
-    word = last_word(call_node.func)
-    if word == "isinstance" and len(call_node.args) == 2:
-        from namecheck.interpreter.evaluation import type_tests  # not every program asks
+    if last_word(call_node.func) != "isinstance" or len(call_node.args) != 2:
+        return True
+    from namecheck.interpreter.evaluation import tensor_types  # not every program asks
 
-        kinds = interpreter.evaluate(call_node.args[1], store, frame)
-        return _keep(
-            interpreter,
-            call_node.args[0],
-            store,
-            frame,
-            lambda v: type_tests.is_instance(interpreter, v, kinds) in (truth, None),
-        )
+    subject, type_node = call_node.args
+    kinds = interpreter.evaluate(type_node, store, frame)
+    tested = tensor_types.tested_by(interpreter, type_node, kinds, frame)
+
+    def may_be(value: Value) -> bool:
+        answer = tensor_types.is_instance(interpreter, value, kinds, tested, store, frame)
+        return answer in (truth, None)
+
+    if not _keep(interpreter, subject, store, frame, may_be):
+        return False
+    if truth and tested is not None:
+        _refine_type(interpreter, subject, tested, store, frame)
     return True
+
+
+def _refine_type(
+    interpreter: Interpreter,
+    subject_node: ast.expr,
+    tested: Declaration | frozenset[str],
+    store: Store,
+    frame: Frame,
+) -> None:
+    """``isinstance(x, Float[Tensor, "h w"])``, ``isinstance(x, torch.LongTensor)``."""
+    value = interpreter.evaluate(subject_node, store, frame)
+    if isinstance(value, Opaque):
+        store.set(TensorTest(value.key), True)
+        value = interpreter.torch.promote(value, store)
+    if not isinstance(value, TensorValue):
+        return
+    dtype_names = tested if isinstance(tested, frozenset) else tested.dtypes
+    if dtype_names is not None:
+        _narrow_dtype(value, dtype_names, True, store)
+    if isinstance(tested, Declaration) and tested.pattern.several is None:
+        content = joins.held(value, store)
+        dims = of_rank(content.tensor.dims, tested.pattern.min_rank) or content.tensor.dims
+        joins.write(value, store, replace(content, tensor=replace(content.tensor, dims=dims)))

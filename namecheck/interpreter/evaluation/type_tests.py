@@ -35,7 +35,7 @@ def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bo
         return kind_value in class_lookup.mro(value.cls) or (
             None if _has_unknown_base(interpreter, value) else False
         )
-    if isinstance(value, (Opaque, Union)):
+    if isinstance(value, (Opaque, Union)) or isinstance(kind_value, Opaque):
         return None
     return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
 

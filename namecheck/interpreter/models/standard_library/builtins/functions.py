@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -182,10 +183,12 @@ def bool_(interpreter: Interpreter, call: Call) -> Value:
 @model("builtins.isinstance", "torch.jit.isinstance")
 def isinstance_(interpreter: Interpreter, call: Call) -> Value:
     """``isinstance(value, type)``."""
-    from namecheck.interpreter.evaluation import type_tests  # not every program asks
+    from namecheck.interpreter.evaluation import tensor_types, type_tests  # not every program asks
 
-    value, kinds = call.argument(0), call.argument(1)
-    answer = type_tests.is_instance(interpreter, value, kinds)
+    value, kinds, tested = call.argument(0), call.argument(1), None
+    if isinstance(call.node, ast.Call) and len(call.node.args) == 2:
+        tested = tensor_types.tested_by(interpreter, call.node.args[1], kinds, call.frame)
+    answer = tensor_types.is_instance(interpreter, value, kinds, tested, call.store, call.frame)
     if answer is None and isinstance(value, Opaque):
         answer = type_tests.is_candidate_instance(value, kinds, call.store)
     if answer is None:
