@@ -2,7 +2,8 @@
 
 `pooled = x.mean(dim=1)  # (B, T, C)` is read before the code is, and believed. It is reported where
 the value certainly has another rank, its dims in another order, or another literal size than the
-comment at the end of the assignment's line says, and the comment has a word of its dims.
+comment at the end of the assignment's line says, and the comment has a word of its dims. A shape
+within a sentence, `# maximum of (B, T, C) over T`, is no claim.
 
 Bad:
 
@@ -28,7 +29,6 @@ Good:
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
@@ -40,18 +40,11 @@ from namecheck.core.syntax import Source
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener
+from namecheck.lints.shared import shape_comments
 from namecheck.lints.shared.doubts import Doubts
+from namecheck.lints.shared.shape_comments import Claim
 
 CODE: Final = "NC604"
-
-# A comment with a list in brackets that nothing is called with: no ``view(B, T)``, no ``x[0, 1]``.
-_LIST: Final = r"(?<![\w.\])])[(\[]([^()\[\]]*)[)\]]"
-# A term in brackets of its own, in such a list: ``[B, H, W, (H + W)]``.
-_TERM: Final = r"(?<=[,\[(]|\s)\(([\w*/+-]+)\)(?=\s*[,)\]])"
-_ARROW: Final = r"[-=]>|→"
-_WORD: Final = r"[A-Za-z_]\w*|\d+"
-# Words that say that the shape is that of something else, or of some other time.
-_ELSEWHERE: Final = r"(?i)\b(was|before|from|input|instead|expects?|e\.g|or|if|not|than|todo)\b"
 
 
 class Lint(Listener):
@@ -64,7 +57,7 @@ class Lint(Listener):
 
     def __init__(self) -> None:
         self._doubts: Doubts[ast.AST] = Doubts()
-        self._claims: dict[str, dict[ast.AST, Sequence[str]]] = {}
+        self._claims: dict[str, dict[ast.AST, Claim]] = {}
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """Compare a result with the claim about it."""
@@ -84,7 +77,9 @@ class Lint(Listener):
             if problem is None:
                 self._doubts.excuse(applied.node)
             elif not applied.silent:
-                message = f"The comment says ({', '.join(claim)}), but {problem}: {dims.show()}."
+                message = (
+                    f"The comment says ({', '.join(claim.words)}), but {problem}: {dims.show()}."
+                )
                 finding = applied.finding(CODE, message, "Correct the comment.", ())
                 self._doubts.add(applied.node, finding)
         return result
@@ -94,44 +89,38 @@ class Lint(Listener):
         return self._doubts.findings()
 
 
-def _claims(source: Source) -> Iterator[tuple[ast.AST, Sequence[str]]]:
+def _claims(source: Source) -> Iterator[tuple[ast.AST, Claim]]:
     """The assigned expressions with a comment about a shape at the end of their line."""
+    variable_names = {node.id for node in nodes(source.tree) if isinstance(node, ast.Name)}
     for node in nodes(source.tree):
         if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
             continue
-        if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if target is not None and not isinstance(target, ast.Name):
             continue
         span = source.span(node)
         rest = source.lines[span.end_line - 1][span.end_column - 1 :].strip()
-        claim = _claim(rest[1:]) if rest.startswith("#") else None
-        if claim is not None:
-            yield node.value, claim
+        if rest.startswith("#"):
+            name = None if target is None else target.id
+            claim = shape_comments.claim(rest[1:], name, variable_names)
+            if claim is not None:
+                yield node.value, claim
 
 
-def _claim(comment: str) -> Sequence[str] | None:
-    """The words of the only shape in a comment; of several shapes with an arrow, the last one."""
-    last = re.sub(_TERM, r"\1", re.split(_ARROW, comment)[-1])
-    lists = re.findall(_LIST, last)
-    if len(lists) != 1 or re.search(_ELSEWHERE, comment):
-        return None
-    words = [word.strip() for word in lists[0].split(",")]
-    if words and not words[-1]:
-        del words[-1]
-    if not words or any(not re.search(_WORD, word) or " " in word for word in words):
-        return None
-    return words if all(re.fullmatch(r"[\w*/+-]+", word) for word in words) else None
-
-
-def _problem(claim: Sequence[str], dims: Dims, operand_dims: Sequence[Dims]) -> str | None:
+def _problem(claim: Claim, dims: Dims, operand_dims: Sequence[Dims]) -> str | None:
     """What is wrong with a claim about the shape of these dims; None where it may be right.
 
-    A claim may begin with dims of the batch which this call does without: no operand has them.
+    A claim may begin with dims of the batch which this call does without: no operand has them. One
+    with an arrow may leave out as many dims before it as behind it.
     """
     words = [_word(name) for name in dims.names]
-    said = [word.lower() for word in claim]
+    said = [word.lower() for word in claim.words]
     if not set(said) & {word for word in words if word is not None}:
         return None
     ahead = len(said) - len(words)
+    before = claim.dims_before
+    if before is not None and ahead < 0 and before - ahead in [each.rank for each in operand_dims]:
+        return None
     if ahead > 0 and not set(said[:ahead]) & {
         _word(n) for each in operand_dims for n in each.names
     }:

@@ -18,7 +18,7 @@ from namecheck.core.fingerprints import Outline
 from namecheck.editing.sites import Site
 from namecheck.effects import words
 from namecheck.interpreter.models.torch import defaults
-from namecheck.lints import stale_shape_comment
+from namecheck.lints.shared import shape_comments
 from namecheck.project import first_look, settings
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import SettingsError
@@ -83,6 +83,10 @@ def test_a_text_costs_no_more_than_its_length(reader: str, start: str) -> None:
                 READERS[reader](f"{text}{end}".replace("\x00", "").encode())
 
 
+def _claim(data: bytes) -> object:
+    return shape_comments.claim(data.decode(), None, ())
+
+
 _SIZES: Final = "import torch  # ein .shape\n"
 _REQUIRES: Final = '[project]\ndependencies = ["'
 
@@ -100,8 +104,13 @@ _REQUIRES: Final = '[project]\ndependencies = ["'
         (syntax.unpacks_sizes, f'{_SIZES}"', "->", "\n"),
         (syntax.unpacks_sizes, _SIZES, '"->', "\n"),
         (lambda data: re.search(defaults._OF_DEVICES, data.decode()), "", "enter_context(", ""),
-        (lambda data: stale_shape_comment._claim(data.decode()), "", "=", ""),
-        (lambda data: stale_shape_comment._claim(data.decode()), "", "-", "(N C)"),
+        (_claim, "", "=", ""),
+        (_claim, "", "-", "(N C)"),
+        (_claim, "x", ".", "shape (N, C)"),
+        (_claim, "shape", " ", "(N, C)"),
+        (_claim, "(N, C)", " ", ""),
+        (_claim, "(N, C)", " over", "!"),
+        (_claim, "", "(N, ", ""),
         (lambda data: re.fullmatch(first_look._REQUIRED, data.decode()), "torch", " ", "x"),
         (lambda data: re.fullmatch(first_look._REQUIRED, data.decode()), "torch>", " ", "\n"),
         (lambda data: settings.requires(data.decode(), (2, 13)), "torch", " ", ")"),
