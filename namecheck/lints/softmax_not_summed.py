@@ -8,10 +8,12 @@ model is wrong.
 Neither is the softmax over the batch, as the code itself calls that dimension: each sample would
 depend on the others. Samples that are weighed, or compared with each other, are summed over.
 
-Weights that are renormalised (divided by their sum, before the contraction or after it) are
-deliberate and not reported. Neither are weights of a softmax over the last dimension that are
-transposed, or contracted by explicit letters, to sum the members of each of some groups; nor is a
-matrix of distributions on the right of a product, which mixes them: `topics @ words_of_topics`.
+Weights that are renormalised (divided by their sum, before the contraction or after it, as are
+their sums: `c / c.sum(0)`) are deliberate and not reported. Neither are weights of a softmax over
+the last dimension that are transposed, or contracted by explicit letters, to sum the members of
+each of some groups; nor is a matrix of distributions on the right of a product, which mixes them:
+`topics @ words_of_topics`. Sums over several dimensions, or over one of the sides of an image, are
+those of the places in a region. A gradient is summed over the other dimension on purpose.
 
 Bad:
 
@@ -44,6 +46,7 @@ Good:
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -72,6 +75,8 @@ _PASSING: Final = ("turns", "scales", "carries", "indexes", "masks")
 # and those with a matrix, `x @ words.T`, are the logits of classes.
 _ATTENTION: Final = "attention"
 _OTHER: Final = "other scores"
+# The key of the tag of what weights have summed.
+_SUMS: Final = "NC601 sums"
 _TURNED: Final = "turned"
 _MATRIX: Final = "matrix"
 _OF_A_MATRIX: Final = ("T", "t")
@@ -104,6 +109,14 @@ class Weights:
     attends: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The tag of values that the weights of a softmax have summed, and of what they add up to."""
+
+    place: Place
+    added: bool = False
+
+
 class Lint(Listener):
     """Follows the weights of each softmax to the place where they are summed.
 
@@ -127,8 +140,11 @@ class Lint(Listener):
         elif applied.flow == "reduces":
             self._check_product(applied)
             self._excuse(applied)
+        elif applied.flow == "divides":
+            self._excuse_shares(applied)
         result = following.tagged(result, SCORES, _scores(applied))
         result = following.tagged(result, _TURNED, _turned(applied))
+        result = following.tagged(result, _SUMS, _sums_of_result(applied))
         return following.tagged(result, CODE, _weights_of_result(applied))
 
     def findings(self, source: Source) -> Iterable[Finding]:
@@ -141,6 +157,13 @@ class Lint(Listener):
             weights = _normalised(operand)
             if weights is not None:
                 self._doubts.excuse(weights.place)
+
+    def _excuse_shares(self, applied: Applied) -> None:
+        """Sums that are divided by their own sum are renormalised: ``c / c.sum(0)``."""
+        tags = [operand.tag(_SUMS) for operand in applied.operands]
+        sums, total = tags if len(tags) == 2 else (None, None)
+        if isinstance(sums, Sums) and total == replace(sums, added=True):
+            self._doubts.excuse(sums.place)
 
     def _check_contraction(self, applied: Applied) -> None:
         candidates = [
@@ -157,11 +180,14 @@ class Lint(Listener):
             return
         if not summed or not all(following.is_other(name, weights.name) for name in summed):
             return
-        if _mixes(applied, operand):
+        if _mixes(applied, operand, weights) or _is_backward(applied):
             return
         meant = weights.last and (weights.turned or applied.operator in SUBSCRIPTS)
-        values = [each.dims for each in applied.operands if each.position != operand.position]
-        if meant and _are_groups(weights, summed, values):
+        if meant and _are_groups(weights, summed):
+            return
+        if len(summed) > 1 or any(isinstance(n, Axis) and len(n.factors) > 1 for n in summed):
+            return  # the places of regions: an attention sums one dim, that of the keys
+        if _leaves_places(applied, operand, weights):
             return
         self._doubt(applied, weights, _shown_other(weights, summed))
 
@@ -217,6 +243,8 @@ class Lint(Listener):
             if weights is None or weights.shared is None:
                 continue
             name = following.name_at(operand.dims, following.dim_argument(applied))
+            if _is_side_of_places(operand.dims, name, weights, weights.shared):
+                continue
             if word(name) in weights.shared and following.is_other(name, weights.name):
                 self._doubt(applied, weights, _shown_other(weights, [name]))
 
@@ -310,6 +338,22 @@ def _weights_of_result(applied: Applied) -> Weights | None:
     return weights if flow in _UNMOVED or following.keeps_dims(applied) else None
 
 
+def _sums_of_result(applied: Applied) -> Sums | None:
+    """The tag of a sum of values by weights, and of the sum of such sums."""
+    flow, operands = applied.flow, applied.operands
+    if flow in ("contracts", "reduces"):
+        weighing = next(filter(None, map(_weights, operands)), None)
+        if weighing is not None and (flow == "contracts" or weighing.shared is not None):
+            return Sums(weighing.place)
+    sums = operands[0].tag(_SUMS) if operands else None
+    if not isinstance(sums, Sums):
+        return None
+    if flow == "reduces":
+        return replace(sums, added=True)
+    kept = flow in (*_PASSING, "bounds") or (flow == "meets" and len(operands) == 1)
+    return sums if kept else None
+
+
 def _other_summed_letter(
     applied: Applied, tensor_operand: TensorOperand, weights: Weights
 ) -> str | None:
@@ -396,16 +440,82 @@ def _product(applied: Applied) -> Weights | None:
     return replace(weights, shared=frozenset(str(name) for name in mine & its))
 
 
-def _are_groups(weights: Weights, summed: Sequence[Name], weighed: Sequence[Dims]) -> bool:
-    """Whether the normalised dim is no side of a square, and no values have it."""
-    names = [*summed, *(name for dims in weighed for name in dims.names)]
-    return all(word(name) != word(weights.name) for name in names)
+def _are_groups(weights: Weights, summed: Sequence[Name]) -> bool:
+    """Whether the normalised dim is no side of a square."""
+    return all(word(name) != word(weights.name) for name in summed)
 
 
-def _mixes(applied: Applied, tensor_operand: TensorOperand) -> bool:
-    """Whether each row of a matrix on the right of a product is a distribution to be mixed."""
-    is_right = tensor_operand.position == 1 and applied.operator in _OF_MATRICES
-    return is_right and tensor_operand.dims.rank == 2
+def _mixes(applied: Applied, tensor_operand: TensorOperand, weights: Weights) -> bool:
+    """Whether each row of a matrix on the right of a product is a distribution to be mixed.
+
+    So it is in ``p @ a`` of any rank, in ``a.T @ p`` of a vector, in ``linear(p, a.T)``, and where
+    an equation has the normalised dim last: ``"bn,bnk->bk"``. Rows of attention weights, which a
+    mistake transposes, are mixed as a matrix alone.
+    """
+    position, operator = tensor_operand.position, applied.operator
+    if operator in _OF_MATRICES and position == 1 and tensor_operand.dims.rank == 2:
+        return True
+    if not weights.last or weights.attends:
+        return False
+    if operator in SUBSCRIPTS:
+        return _letter_of(applied, tensor_operand, weights.name) == _last_letter(applied)
+    if operator == "nn.functional.linear":
+        return position == 1 and weights.turned
+    if operator in _OF_MATRICES and position == 1:
+        return not weights.turned
+    vectors = [each for each in applied.operands if each.dims.rank == 1]
+    return position == 0 and weights.turned and len(vectors) == 1
+
+
+def _is_backward(applied: Applied) -> bool:
+    """Whether a product takes a gradient: that of values is ``weights.mT @ grad``."""
+    if not isinstance(applied.node, ast.AST):
+        return False
+    named = (getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(applied.node))
+    return any("grad" in called.lower() for called in named)
+
+
+def _letter_of(applied: Applied, tensor_operand: TensorOperand, name: Name) -> str | None:
+    """The letter that an equation gives to a dim of an operand."""
+    spelt = subscripts.of(applied)
+    if spelt is None or tensor_operand.position >= len(spelt.operands):
+        return None
+    term = spelt.operands[tensor_operand.position]
+    letters = subscripts.dims_of(term, tensor_operand.dims)
+    return next((letter for letter, dim in letters if dim.name == name), None)
+
+
+def _last_letter(applied: Applied) -> str:
+    spelt = subscripts.of(applied)
+    return spelt.result[-1] if spelt is not None and spelt.result else ""
+
+
+def _leaves_places(applied: Applied, tensor_operand: TensorOperand, weights: Weights) -> bool:
+    """Whether an equation sums one side of the places of an image, and leaves the other one."""
+    spelt = subscripts.of(applied) if applied.operator in SUBSCRIPTS else None
+    if spelt is None or len(spelt.operands) != 2 or tensor_operand.position > 1:
+        return False
+    term, values = (
+        spelt.operands[tensor_operand.position],
+        spelt.operands[1 - tensor_operand.position],
+    )
+    normalised = _letter_of(applied, tensor_operand, weights.name)
+    summed = ({*term} & {*values}) - {*spelt.result}
+    pairs = {*itertools.pairwise(term)} & {*itertools.pairwise(values)}
+    return normalised in term and any(
+        (one in summed) != (other in summed) and term.index(normalised) < term.index(one)
+        for one, other in pairs
+    )
+
+
+def _is_side_of_places(dims: Dims, summed: Name, weights: Weights, of_both: frozenset[str]) -> bool:
+    """Whether a sum is over one side of the places of an image, and leaves the other one."""
+    each_word = [*map(word, dims.names)]
+    if word(summed) not in each_word or word(weights.name) not in each_word:
+        return False
+    place, normalised = each_word.index(word(summed)), each_word.index(word(weights.name))
+    beside = [place + step for step in (-1, 1) if 0 <= place + step < len(each_word)]
+    return any(each_word[each] in of_both and normalised < each for each in beside)
 
 
 def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:
