@@ -1,7 +1,7 @@
 """Vectors that one function aligns both with the rows and with the columns of a matrix.
 
-``K - m - m[:, None] + m.mean()``, ``A / d / d.unsqueeze(1)``: the matrix is symmetric, so that the
-vector has one value for each row, and for each column.
+``K - m - m[:, None] + m.mean()``, ``A / d.sqrt() / d.sqrt().unsqueeze(1)``: the matrix is
+symmetric, so that the vector has one value for each row, and for each column.
 """
 
 from __future__ import annotations
@@ -16,23 +16,32 @@ from namecheck.core.trees import nodes
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 
 _INSERTING: Final = frozenset({"unsqueeze", "view", "reshape"})
+_ARITHMETIC: Final = frozenset({"add", "sub", "subtract", "mul", "multiply", "div", "divide"})
+_OPERATIONS: Final = (ast.BinOp, ast.AugAssign, ast.Call)
 
 
 def is_aligned_both_ways(node: ast.AST, around: ast.AST) -> bool:
-    """Whether the code around an operation gives an operand a further dim at its end as well."""
-    if not isinstance(node, ast.BinOp):
+    """Whether the code around an operation aligns an operand the other way as well.
+
+    It gives a row of the operation a further dim at its end, or takes a column of the operation as
+    the row of a tensor that both are about.
+    """
+    operands = _operands(node)
+    rows = {ast.dump(each) for each in operands if not isinstance(each, ast.Constant)}
+    if not rows:
         return False
-    texts = {
-        ast.dump(operand)
-        for operand in (node.left, node.right)
-        if isinstance(operand, (ast.Name, ast.Attribute))
-    }
-    return not texts.isdisjoint(map(ast.dump, _columns(around)))
+    if not rows.isdisjoint(map(ast.dump, _columns(around))):
+        return True
+    for operand in operands:
+        column = _widened(operand)
+        if column is not None and _is_row(column, node, around):
+            return True
+    return False
 
 
 def is_in(source: Source, node: Node) -> bool:
     """Whether the function around an operation aligns one of its operands both ways."""
-    if not isinstance(node, ast.BinOp):
+    if not isinstance(node, _OPERATIONS):
         return False
     around: ast.AST = source.tree
     for function in nodes(source.tree):
@@ -43,15 +52,54 @@ def is_in(source: Source, node: Node) -> bool:
     return is_aligned_both_ways(node, around)
 
 
+def _operands(node: ast.AST) -> tuple[ast.expr, ...]:
+    """The operands of an operation of two tensors: ``a - b``, ``a -= b``, ``a.sub(b)``."""
+    if isinstance(node, ast.BinOp):
+        return node.left, node.right
+    if isinstance(node, ast.AugAssign):
+        return node.target, node.value
+    callee = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or not isinstance(callee, ast.Attribute):
+        return ()
+    if callee.attr.rstrip("_") not in _ARITHMETIC:
+        return ()
+    operands = (callee.value, *node.args) if len(node.args) == 1 else tuple(node.args)
+    return operands if len(operands) == 2 else ()
+
+
+def _is_row(vector: ast.expr, node: ast.AST, around: ast.AST) -> bool:
+    """Whether a vector is aligned as it is with a tensor that an operation is about, too."""
+    text, mentioned = ast.dump(vector), _words(*_operands(node)) - _words(vector)
+    for statement in nodes(around):
+        if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)):
+            continue
+        is_operand = any(
+            ast.dump(operand) == text and other is not operand
+            for each in nodes(statement)
+            for operand in _operands(each)
+            for other in _operands(each)
+            if _words(other) - _words(vector)
+        )
+        if is_operand and not mentioned.isdisjoint(_words(statement)):
+            return True
+    return False
+
+
+def _words(*trees: ast.AST) -> set[str]:
+    return {each.id for tree in trees for each in nodes(tree) if isinstance(each, ast.Name)}
+
+
 def _columns(around: ast.AST) -> Iterator[ast.expr]:
     """The vectors that become columns: of ``d[:, None]``, ``d.unsqueeze(1)``, ``d.view(n, 1)``."""
-    for node in nodes(around):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-            last = node.slice.elts[-1] if node.slice.elts else None
-            if isinstance(last, ast.Constant) and last.value is None:
-                yield node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            last = node.args[-1]
-            is_single = ast.unparse(last) in ("1", "-1")
-            if node.func.attr in _INSERTING and is_single:
-                yield node.func.value
+    return filter(None, map(_widened, nodes(around)))
+
+
+def _widened(node: ast.AST) -> ast.expr | None:
+    """The vector that an expression makes a column."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        last = node.slice.elts[-1] if node.slice.elts else None
+        return node.value if isinstance(last, ast.Constant) and last.value is None else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        is_single = ast.unparse(node.args[-1]) in ("1", "-1")
+        return node.func.value if node.func.attr in _INSERTING and is_single else None
+    return None
