@@ -4,7 +4,7 @@
 broadcasting aligns the last dimensions. Where `A` is a square, both have the same size, so no error
 is raised. `keepdim=True` keeps the rows in their place. Of a tensor that nothing names, the order
 of its dimensions tells. Where a function aligns the sums with the rows as well, the matrix is
-symmetric: `A / d / d[:, None]`.
+symmetric: `A / d / d[:, None]`; so is the product of a matrix with its own transpose.
 
 Bad:
 
@@ -39,7 +39,7 @@ from namecheck.core.names import UNKNOWN, Answer, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.values import TupleValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
-from namecheck.lints.shared import following
+from namecheck.lints.shared import following, symmetric
 from namecheck.lints.shared.doubts import Doubts
 
 CODE: Final = "NC602"
@@ -93,6 +93,11 @@ class Lint(Listener):
         if applied.flow == "divides":
             self._check_square(applied)
             self._check_shrunk(applied)
+        result = symmetric.tagged(applied, result)
+        if applied.flow in ("reduces", "selects") and any(
+            map(symmetric.is_symmetric, applied.operands[:1])
+        ):
+            return result
         reduced = _reduced_of_result(applied) or _shrunk_of_result(applied)
         if applied.flow == "selects" and isinstance(result, TupleValue):
             values, *indices = result.items

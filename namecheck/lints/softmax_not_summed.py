@@ -469,8 +469,6 @@ def _mixes(applied: Applied, tensor_operand: TensorOperand, weights: Weights) ->
 
 def _is_backward(applied: Applied) -> bool:
     """Whether a product takes a gradient: that of values is ``weights.mT @ grad``."""
-    if not isinstance(applied.node, ast.AST):
-        return False
     named = (getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(applied.node))
     return any("grad" in called.lower() for called in named)
 

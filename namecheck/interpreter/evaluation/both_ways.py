@@ -26,14 +26,14 @@ def is_aligned_both_ways(node: ast.AST, around: ast.AST) -> bool:
     It gives a row of the operation a further dim at its end, or takes a column of the operation as
     the row of a tensor that both are about.
     """
-    operands = _operands(node)
+    operands = operands_of(node)
     rows = {ast.dump(each) for each in operands if not isinstance(each, ast.Constant)}
     if not rows:
         return False
     if not rows.isdisjoint(map(ast.dump, _columns(around))):
         return True
     for operand in operands:
-        column = _widened(operand)
+        column = widened(operand)
         if column is not None and _is_row(column, node, around):
             return True
     return False
@@ -52,7 +52,7 @@ def is_in(source: Source, node: Node) -> bool:
     return is_aligned_both_ways(node, around)
 
 
-def _operands(node: ast.AST) -> tuple[ast.expr, ...]:
+def operands_of(node: ast.AST) -> tuple[ast.expr, ...]:
     """The operands of an operation of two tensors: ``a - b``, ``a -= b``, ``a.sub(b)``."""
     if isinstance(node, ast.BinOp):
         return node.left, node.right
@@ -69,15 +69,15 @@ def _operands(node: ast.AST) -> tuple[ast.expr, ...]:
 
 def _is_row(vector: ast.expr, node: ast.AST, around: ast.AST) -> bool:
     """Whether a vector is aligned as it is with a tensor that an operation is about, too."""
-    text, mentioned = ast.dump(vector), _words(*_operands(node)) - _words(vector)
+    text, mentioned = ast.dump(vector), _words(*operands_of(node)) - _words(vector)
     for statement in nodes(around):
         if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)):
             continue
         is_operand = any(
             ast.dump(operand) == text and other is not operand
             for each in nodes(statement)
-            for operand in _operands(each)
-            for other in _operands(each)
+            for operand in operands_of(each)
+            for other in operands_of(each)
             if _words(other) - _words(vector)
         )
         if is_operand and not mentioned.isdisjoint(_words(statement)):
@@ -91,10 +91,10 @@ def _words(*trees: ast.AST) -> set[str]:
 
 def _columns(around: ast.AST) -> Iterator[ast.expr]:
     """The vectors that become columns: of ``d[:, None]``, ``d.unsqueeze(1)``, ``d.view(n, 1)``."""
-    return filter(None, map(_widened, nodes(around)))
+    return filter(None, map(widened, nodes(around)))
 
 
-def _widened(node: ast.AST) -> ast.expr | None:
+def widened(node: ast.AST) -> ast.expr | None:
     """The vector that an expression makes a column."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         last = node.slice.elts[-1] if node.slice.elts else None

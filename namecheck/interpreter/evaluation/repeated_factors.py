@@ -29,6 +29,15 @@ def is_around(product: ast.AST) -> bool:
     return ast.dump(_unturned(first)) == ast.dump(_unturned(right))
 
 
+def is_of_transpose(product: ast.AST) -> bool:
+    """Whether a product is that of an expression with its own transpose: ``f(x).T @ f(x)``."""
+    factors = _factors(product)
+    if len(factors) != 2:
+        return False
+    texts = {ast.dump(each) for each in factors}
+    return len(texts) == 2 and len({ast.dump(_unturned(each)) for each in factors}) == 1
+
+
 def _unturned(factor_node: ast.expr) -> ast.expr:
     """A factor without a transposition: ``m`` of ``m.T``."""
     while True:
