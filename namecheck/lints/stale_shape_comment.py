@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dims import Dims
@@ -40,9 +40,10 @@ from namecheck.core.syntax import Source
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener
-from namecheck.lints.shared import shape_comments
 from namecheck.lints.shared.doubts import Doubts
-from namecheck.lints.shared.shape_comments import Claim
+
+if TYPE_CHECKING:
+    from namecheck.lints.shared.shape_comments import Claim
 
 CODE: Final = "NC604"
 
@@ -91,6 +92,8 @@ class Lint(Listener):
 
 def _claims(source: Source) -> Iterator[tuple[ast.AST, Claim]]:
     """The assigned expressions with a comment about a shape at the end of their line."""
+    from namecheck.lints.shared import shape_comments  # only where asked for
+
     variable_names = {node.id for node in nodes(source.tree) if isinstance(node, ast.Name)}
     for node in nodes(source.tree):
         if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
