@@ -3,15 +3,16 @@
 A matrix that has an inverse is a square, and so is one that is multiplied by itself, where nothing
 but the letters of a pattern tells its sides apart. So is a matrix that a loop multiplies a tensor
 by, round for round: the tensor keeps its dims. A tensor has two sides of one size where a letter of
-an equation stands for both, and where a square is laid on both: ``maps + torch.eye(rows)``. Three
-views of a volume are put together where it is a cube.
+an equation stands for both, and where a square is laid on both: ``maps + torch.eye(rows)``. The
+sums of a square along one side meet those along the other one, and three views of a volume are put
+together where it is a cube.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import names as naming
@@ -22,7 +23,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.evaluation import repeated_factors
+from namecheck.interpreter.evaluation import crossed_reductions, repeated_factors
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall
 from namecheck.rules.broadcasting import has_words
@@ -76,10 +77,12 @@ def _sides(operator_call: OperatorCall, lowered_inputs: Inputs) -> Iterator[Side
     elif traits_of(row.names).aligns == "broadcast" or row.names in _MATCHING:
         yield from _beneath_squares(lowered_inputs.every)
         yield from _of_kronecker_sum(lowered_inputs.every)
+        yield from _of_crossed_reductions(operator_call, lowered_inputs.every)
     elif row.names in _INDEXING and _is_mask(lowered[1]):
         yield from _beneath_squares(lowered[:2])
     elif row.names in _JOINING:
         yield from _of_views(_flat(lowered))
+        yield from _of_crossed_reductions(operator_call, _flat(lowered))
     elif row.names == "einsum" and isinstance(lowered[0], str):
         yield from diagonals(lowered[0], _flat(lowered[1:]))
     elif row.flow == "contracts" and len(lowered) == 2:
@@ -119,6 +122,26 @@ def _beneath_squares(lowered_operands: Sequence[Any]) -> Iterator[Sides]:
                 is_side = row.size in (one.size, other.size) and dims.sizes.count(row.size) == 1
                 if is_side and are_apart(one.size, other.size) and not _have_batch(one, other):
                     yield one, other
+
+
+def _of_crossed_reductions(
+    operator_call: OperatorCall, lowered_operands: Sequence[Any]
+) -> Iterator[Sides]:
+    """The sides of a matrix whose sums along the one meet those along the other.
+
+    The batch is no side.
+    """
+    node, scope = operator_call.node, operator_call.frame.environment.scope
+    every = [(n, each.dims) for n, each in enumerate(lowered_operands) if isinstance(each, Tensor)]
+    for (index, dims), (other_index, other_dims) in combinations(every, 2):
+        one, other = dims.from_right(1), other_dims.from_right(1)
+        if one is None or other is None or one.size == other.size or _have_batch(one, other):
+            continue
+        rank = dims.rank if has_words(one) and has_words(other) else None
+        if rank is None or rank != other_dims.rank:
+            continue
+        if crossed_reductions.cross(node, scope, index, other_index, rank + 1):
+            yield one, other
 
 
 def _of_views(views: Sequence[Any]) -> Iterator[Sides]:
