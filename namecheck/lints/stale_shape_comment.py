@@ -94,7 +94,9 @@ def _claims(source: Source) -> Iterator[tuple[ast.AST, Claim]]:
     """The assigned expressions with a comment about a shape at the end of their line."""
     from namecheck.lints.shared import shape_comments  # only where asked for
 
-    variable_names = {node.id for node in nodes(source.tree) if isinstance(node, ast.Name)}
+    every = nodes(source.tree)
+    variable_names = {node.id for node in every if isinstance(node, ast.Name)}
+    variable_names |= {node.arg for node in every if isinstance(node, ast.arg)}
     for node in nodes(source.tree):
         if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
             continue

@@ -20,17 +20,23 @@ _ARROW: Final = r"[-=]>|→"
 _WORD: Final = r"[A-Za-z_]\w*|\d+"
 # Words that say that the shape is that of something else, of a part, or of some other time.
 _ELSEWHERE: Final = (
-    r"(?i)\b(was|before|from|input|instead|expects?|e\.g|or|if|when|not|than|todo|cf|see|each|per"
-    r"|every)\b"
+    r"(?i)\b(was|had|given|before|originally|from|input|instead|unlike|expects?|e\.g|or|if|when|not"
+    r"|than|todo|cf|see|each|per|every)\b"
 )
 # What may stand before a shape that ends its comment, but for a word for the tensor.
 _MARK: Final = r"|<-|[:=~]|[—–-]|(?:BUG|FIXME|NOTE|XXX):?"
 _CALLED_SHAPE: Final = r"(?i)(?<![^\W_])shape(?:\s+(?:is|of|becomes))?\s*[:=]?$"
 _CALLED_SIZE: Final = r"(?i)(?<!\w)sized?(?:\s+(?:is|of|becomes))?\s*[:=]?$"
+# What a line may do to a tensor of the shape.
+_TAKING: Final = (
+    r"swaps?|exchanges?|reduces?|averages?|pools?|sums?|mean|max|min|flattens?|squeezes?|drops?"
+    r"|collapses?|merges?|splits?|selects?|slices?"
+)
 # The end of what has a shape and is no tensor, or not all of it: ``over the axes: (H, W)``.
 _PART: Final = (
     r"(?i)\b(axis|axes|dims?|dimensions?|ranges?|order|over|of|in|to|into|as|for|at|on|against|like|by|and)$"
-    r"|\b(spatial|kernel|window|swaps?|exchanges?)\b"
+    r"|\b(spatial|kernel|window|eq|equation|fig|figure|sec|section|table|step|line)\b"
+    rf"|\b({_TAKING})\b"
 )
 # Words for the value of a line, whatever variables the code has.
 _RESULTS: Final = frozenset({"now", "out", "output", "outputs", "result", "returns"})
@@ -41,7 +47,7 @@ _SENTENCE: Final = (
     r"(?i)\s+(x\d*|of|in|to|into|at|by|with|and|for(?!\s+\w+ing\b)|times|is|are|has|have|without|except|minus|plus|like)\b.*"
     r"|\s+(\w+\s+)?(tensors|images|maps|matrices|samples|frames|patches|slices|blocks|chunks|heads"
     r"|rows|columns|vectors|masks|crops|windows|tiles|batches|copies)\b.*"
-    r"|.*\b(over|along)\b.*"
+    rf"|.*\b(over|along|{_TAKING}|averaged|summed|reduced|pooled|collapsed|dropped|selected)\b.*"
 )
 
 
@@ -68,6 +74,8 @@ def claim(comment: str, target_name: str | None, variable_names: Collection[str]
     lead, rest = found["lead"].strip(), found["rest"].rstrip()
     if not _is_lead(lead, words[0], target_name, variable_names) or not _is_remark(rest):
         return None
+    if not {*words}.isdisjoint(re.findall(_WORD, rest)):
+        return None  # what becomes of a dim: ``(B, T, C), T is averaged``
     if (lead or rest.strip(".")) and "," not in found["words"] and found["end"] == ")":
         return None  # a word in brackets: ``(optional)``
     earlier = _SHAPE.fullmatch(before[-1].strip()) if before else None
