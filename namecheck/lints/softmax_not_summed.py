@@ -132,6 +132,7 @@ class Lint(Listener):
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """Check a contraction of weights, and tag weights."""
         if applied.flow is None:
+            self._excuse_normalised(applied)
             return result
         if applied.flow == "normalises" and self._is_over_batch(applied):
             return result
@@ -157,6 +158,14 @@ class Lint(Listener):
             weights = _normalised(operand)
             if weights is not None:
                 self._doubts.excuse(weights.place)
+
+    def _excuse_normalised(self, applied: Applied) -> None:
+        """Sums that are divided by their own sum in one call: ``normalize(w @ x, p=1)``."""
+        if applied.operator == "nn.functional.normalize" and applied.keywords.get("p") == 1:
+            for operand in applied.operands:
+                sums = operand.tag(_SUMS)
+                if isinstance(sums, Sums):
+                    self._doubts.excuse(sums.place)
 
     def _excuse_shares(self, applied: Applied) -> None:
         """Sums that are divided by their own sum are renormalised: ``c / c.sum(0)``."""
@@ -448,9 +457,9 @@ def _are_groups(weights: Weights, summed: Sequence[Name]) -> bool:
 def _mixes(applied: Applied, tensor_operand: TensorOperand, weights: Weights) -> bool:
     """Whether each row of a matrix on the right of a product is a distribution to be mixed.
 
-    So it is in ``p @ a`` of any rank, in ``a.T @ p`` of a vector, in ``linear(p, a.T)``, and where
-    an equation has the normalised dim last: ``"bn,bnk->bk"``. Rows of attention weights, which a
-    mistake transposes, are mixed as a matrix alone.
+    So it is in ``p @ a`` of any rank, in ``a.T @ p`` of a vector, in ``a.T @ p.T``, in ``linear(p,
+    a.T)``, and where an equation has the normalised dim last: ``"bn,bnk->bk"``. Rows of attention
+    weights, which a mistake transposes, are mixed as a matrix alone.
     """
     position, operator = tensor_operand.position, applied.operator
     if operator in _OF_MATRICES and position == 1 and tensor_operand.dims.rank == 2:
@@ -463,8 +472,16 @@ def _mixes(applied: Applied, tensor_operand: TensorOperand, weights: Weights) ->
         return position == 1 and weights.turned
     if operator in _OF_MATRICES and position == 1:
         return not weights.turned
-    vectors = [each for each in applied.operands if each.dims.rank == 1]
-    return position == 0 and weights.turned and len(vectors) == 1
+    others = [each for each in applied.operands if each.position == 1]
+    return position == 0 and weights.turned and any(map(_is_turned_or_vector, others))
+
+
+def _is_turned_or_vector(tensor_operand: TensorOperand) -> bool:
+    """Whether a factor was transposed, or is a vector: ``p``, ``p[:, None]``."""
+    dims = tensor_operand.dims
+    last = dims.from_right(1)
+    is_column = last is not None and last.size == 1
+    return tensor_operand.tag(_TURNED) is not None or dims.rank == 1 or is_column
 
 
 def _is_backward(applied: Applied) -> bool:
