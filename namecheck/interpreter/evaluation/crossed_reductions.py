@@ -72,20 +72,21 @@ def _operands(node: ast.AST) -> Sequence[ast.expr]:
     return node.args
 
 
-def _reductions(expression: ast.expr, around: ast.AST) -> Iterator[_Reduced]:
-    """The reductions whose results an expression has the dims of."""
+def _reductions(
+    expression: ast.expr, around: ast.AST, looked_up: frozenset[str] = frozenset()
+) -> Iterator[_Reduced]:
+    """The reductions whose results an expression has the dims of, but for variables looked up."""
     if isinstance(expression, ast.BinOp):
-        yield from _reductions(expression.left, around)
-        yield from _reductions(expression.right, around)
-    elif isinstance(expression, ast.Name):
-        assigned = [*_assigned(expression.id, around)]
-        if len(assigned) == 1 and not isinstance(assigned[0], ast.Name):
-            yield from _reductions(assigned[0], around)
+        yield from _reductions(expression.left, around, looked_up)
+        yield from _reductions(expression.right, around, looked_up)
+    elif isinstance(expression, ast.Name) and expression.id not in looked_up:
+        for assigned in _assigned(expression.id, around):
+            yield from _reductions(assigned, around, looked_up | {expression.id})
     elif isinstance(expression, ast.Attribute) and expression.attr in ("values", "indices"):
-        yield from _reductions(expression.value, around)
+        yield from _reductions(expression.value, around, looked_up)
     elif isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
         if expression.func.attr in _ELEMENTWISE:
-            yield from _reductions(expression.func.value, around)
+            yield from _reductions(expression.func.value, around, looked_up)
         yield from _reduction(expression, expression.func)
 
 

@@ -41,6 +41,8 @@ _MATCHING: Final = frozenset(
 )
 # Those of a tensor and an index, which may be a mask.
 _INDEXING: Final = frozenset({"assigning", "indexing"})
+# Those of the products of two vectors.
+_OF_VECTORS: Final = frozenset({"dot", "matmul"})
 # From so many sides a cube is seen.
 _VIEWS: Final = 3
 # Those that put the tensors of a list together.
@@ -87,6 +89,8 @@ def _sides(operator_call: OperatorCall, lowered_inputs: Inputs) -> Iterator[Side
         yield from diagonals(lowered[0], _flat(lowered[1:]))
     elif row.flow == "contracts" and len(lowered) == 2:
         yield from _of_product(operator_call, lowered)
+    if row.names in _OF_VECTORS and all(_is_vector(each) for each in lowered):
+        yield from _of_crossed_reductions(operator_call, lowered)
 
 
 def _of_product(operator_call: OperatorCall, lowered: Sequence[Any]) -> Iterator[Sides]:
@@ -210,6 +214,10 @@ def _last_two_of(dims: Dims) -> Iterator[Sides]:
 def _flat(lowered: Sequence[Any]) -> list[Any]:
     """The operands of an equation, which may be passed as a list."""
     return list(lowered[0]) if lowered and isinstance(lowered[0], (list, tuple)) else list(lowered)
+
+
+def _is_vector(lowered: Any) -> bool:
+    return isinstance(lowered, Tensor) and lowered.dims.rank == 1
 
 
 def _is_mask(index: Any) -> bool:
