@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -137,7 +137,8 @@ def of_context(
         word = value.function.path.rpartition(".")[2]
         if word in _EXPECTING:
             error_types = value.args or tuple(v for n, v in value.kwargs if n in _EXCEPTIONS)
-            return Guard(_of_all(map(_names, error_types)), demanded=word != "suppress")
+            types = [_names(each) for each in error_types]
+            return Guard(_of_all(types), demanded=word != "suppress")
     if _is_parameter_of_test(expression, frame):
         return Guard(_ALL, demanded=True)
     if not isinstance(expression, ast.Call) or _last(expression.func) not in _EXPECTING:
@@ -151,9 +152,9 @@ def of_context(
     return Guard(_of_all(types), demanded=demanded)
 
 
-def _of_all(types: Iterable[frozenset[str]]) -> frozenset[str]:
-    """The errors of several types; all errors where none is named."""
-    return frozenset[str]().union(*types) or _ALL
+def _of_all(types: Sequence[frozenset[str]]) -> frozenset[str]:
+    """The errors of several types; all errors where none is given."""
+    return frozenset[str]().union(*types) if types else _ALL
 
 
 def _is_parameter_of_test(expression: ast.expr, frame: Frame) -> bool:
