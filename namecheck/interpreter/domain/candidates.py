@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain import class_lookup
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
     ClassValue,
@@ -32,13 +33,45 @@ class AnyOf:
 Candidate: TypeAlias = Value | AnyOf
 
 
-def admits(possible: Sequence[Candidate], value: Value) -> bool:
-    """Whether a value may be one of the candidates."""
-    return any(
-        candidate == value
-        or (isinstance(candidate, AnyOf) and is_of(value, candidate.kind) is not False)
-        for candidate in possible
-    )
+# The types whose values members of an enum equal, if it derives from one.
+_EQUALLED: Final = frozenset(
+    {"builtins.float", "builtins.int", "builtins.str", "enum.IntEnum", "enum.StrEnum"}
+)
+
+
+def admits(possible: Sequence[Candidate], value: Value, store: Store) -> bool:
+    """Whether a value may be one of the candidates, or equal to one."""
+    return any(equals(candidate, value, store) is not False for candidate in possible)
+
+
+def equals(candidate: Candidate, value: Value, store: Store) -> bool | None:
+    """Whether a candidate equals a value; None where that is unknown."""
+    if candidate == value:
+        return True
+    if isinstance(candidate, AnyOf):
+        return False if is_of(value, candidate.kind) is False else None
+    if not isinstance(candidate, Instance) or not isinstance(value, Const) or value == NONE:
+        return False
+    if class_lookup.attribute(candidate.cls, "__eq__", store) is not None:
+        return None
+    bases = class_lookup.mro(candidate.cls)
+    if not any(isinstance(base, External) and base.path in _EQUALLED for base in bases):
+        return False
+    raw = store.get((candidate.address, "value"))
+    return raw == value if isinstance(raw, Const) else None
+
+
+def parts(
+    possible: Sequence[Candidate], attribute: str, store: Store
+) -> tuple[Candidate, ...] | None:
+    """What ``mode.value`` or ``mode.name`` may be of one of these members; None where unknown."""
+    found = [
+        part
+        for member in possible
+        if isinstance(member, Instance)
+        if isinstance(part := store.get((member.address, attribute)), Const)
+    ]
+    return tuple(found) if len(found) == len(possible) else None
 
 
 def is_of(candidate: Candidate, kind_value: object) -> bool | None:

@@ -15,7 +15,7 @@ from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import class_lookup, device_values, joins, opaque_tensors
-from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames
+from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames, CandidatesOf
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain.provenance import Attribute, Result, Version
 from namecheck.interpreter.domain.store import Store
@@ -184,7 +184,13 @@ class Attributes:
                 self.forget(owner, store)
             case Result("globals", (int() as number,)) if name in CHANGING:
                 havoc.variables(number, store)
-        return Opaque(Attribute(opaque.key, name))
+        unwritten = Opaque(Attribute(opaque.key, name))
+        among = store.fact(CandidatesOf, opaque.key) if name in ("name", "value") else None
+        if among is not None and store.fact(CandidatesOf, unwritten.key) is None:
+            from namecheck.interpreter.domain import candidates  # few values have any
+
+            store.set(CandidatesOf(unwritten.key), candidates.parts(among, name, store))
+        return unwritten
 
     def _is_of_tensors(self, name: str, frame: Frame) -> bool:
         """Whether the code itself tells that what has a method of this name is a tensor."""

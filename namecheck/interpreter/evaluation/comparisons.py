@@ -102,7 +102,11 @@ class _Comparison:
             sequences = (TupleValue, ListValue, DictValue)
             if isinstance(left, sequences) or isinstance(right, sequences):
                 return False
-            other = right if isinstance(left, Const) else left
+            other, constant = (right, left) if isinstance(left, Const) else (left, right)
+            if isinstance(other, Instance) and other.cls.style == "enum":
+                from namecheck.interpreter.domain import candidates  # not every program has enums
+
+                return candidates.equals(other, constant, store)
             return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
         if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
             return left == right
@@ -176,7 +180,7 @@ def excluded(left: Value, right: Value, store: Store) -> bool | None:
         if among is not None:
             from namecheck.interpreter.domain import candidates  # few values have any
 
-            if not candidates.admits(among, other):
+            if not candidates.admits(among, other, store):
                 return False
         truth: bool | None = store.get(Truth(opaque.key))
         if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:

@@ -169,8 +169,11 @@ class Annotations:
             numbers |= ints if takes_sizes else ints & around
             axes |= around
         declaring = {name: p for name, p in parameters.items() if declares_dims(p.declared)}
+        optional = {name for name, default in _defaults(spec) if _is_none(default)}
         choices = {
-            argument.arg: argument.annotation
+            argument.arg: _or_none(argument.annotation)
+            if argument.arg in optional
+            else argument.annotation
             for argument in every
             if argument.annotation is not None
             and argument.arg not in declaring
@@ -262,6 +265,24 @@ def features_of(declared: Declared) -> frozenset[str]:
     if isinstance(declared, Items):
         return frozenset().union(*map(features_of, declared.each))
     return features_of(declared.each) if isinstance(declared, Every) else frozenset()
+
+
+def _defaults(spec: ast.arguments) -> Iterator[tuple[str, ast.expr | None]]:
+    """The parameters with a default."""
+    positional = [*spec.posonlyargs, *spec.args]
+    for parameter, default in zip(reversed(positional), reversed(spec.defaults), strict=False):
+        yield parameter.arg, default
+    for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        yield parameter.arg, keyword_default
+
+
+def _is_none(expression: ast.expr | None) -> bool:
+    return isinstance(expression, ast.Constant) and expression.value is None
+
+
+def _or_none(annotation: ast.expr) -> ast.expr:
+    """An annotation and None, which a default may be whatever the annotation says."""
+    return ast.BinOp(annotation, ast.BitOr(), ast.Constant(None))
 
 
 def _is_int(annotation: ast.expr | None) -> bool:

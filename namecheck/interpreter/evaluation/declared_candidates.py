@@ -89,6 +89,8 @@ def note_field(
             continue
         annotation = interpreter.declarations.fields(base.node).get(name)
         if annotation is not None:
+            if store.get((base.address, name)) == NONE:  # its default, whatever is declared
+                annotation = ast.BinOp(annotation, ast.BitOr(), ast.Constant(None))
             note(interpreter, annotation, value, base.environment, store)
             return
 

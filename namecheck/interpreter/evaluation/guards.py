@@ -163,7 +163,8 @@ def _is_parameter_of_test(expression: ast.expr, frame: Frame) -> bool:
     if not isinstance(expression, ast.Name) or not isinstance(scope, ast.FunctionDef):
         return False
     is_parameter = any(each.arg == expression.id for each in parameters(scope.args))
-    return is_parameter and frame.name.startswith("test")
+    called = [each.func for each in scope.decorator_list if isinstance(each, ast.Call)]
+    return is_parameter and "parametrize" in map(last_word, called)
 
 
 def entered(with_node: ast.With | ast.AsyncWith) -> list[ast.withitem]:

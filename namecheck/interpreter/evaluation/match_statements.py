@@ -44,8 +44,8 @@ class Patterns:
     def match(self, match_node: ast.Match, store: Store, frame: Frame) -> list[Store]:
         """The paths that leave a ``match`` at its end."""
         subject = self.interpreter.evaluate(match_node.subject, store, frame)
-        ends: list[Store] = []
-        rest = [store]
+        levels: list[tuple[Store, list[Store]]] = []
+        base, rest = store, [store]
         is_undecided = False
         for case in match_node.cases:
             going: list[Store] = []
@@ -54,15 +54,21 @@ class Patterns:
                 holds, fails = self._decide(case, subject, path, frame)
                 going += holds
                 going_on += fails
-            rest = narrowing.few(going_on, store)
+            base = rest[0] if len(rest) == 1 else base
+            rest = narrowing.few(going_on, base)
             is_undecided = is_undecided or (bool(going) and bool(rest))
             with frame.choosing(is_undecided=is_undecided):
-                ends.extend(self.interpreter.execute(case.body, going, frame))
+                levels.append((base, self.interpreter.execute(case.body, going, frame)))
             if not rest:
                 break
-        ends += [path if path is not store else store.fork() for path in rest]
-        if len(ends) > 1 and not merges.differ_in_names(store, ends):
-            return [merges.merged(store, ends)]
+        ends = [path.fork() for path in rest]
+        differ = False
+        # The paths of a case join with those of all later ones, as the branches of an `elif` do.
+        for before, case_ends in reversed(levels):
+            ends = [*case_ends, *ends]
+            differ = differ or (len(ends) > 1 and merges.differ_in_names(before, ends))
+            if len(ends) > 1 and not differ:
+                ends = [merges.merged(before, ends)]
         return ends
 
     def _decide(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 from namecheck.interpreter.domain import identities
-from namecheck.interpreter.domain.candidates import AnyOf, Candidate, admits, of_truth, of_type
-from namecheck.interpreter.domain.cells import CandidatesOf, ConstantOf, Truth
+from namecheck.interpreter.domain.candidates import AnyOf, Candidate, equals, of_truth, of_type
+from namecheck.interpreter.domain.cells import CandidatesOf, ConstantOf, TensorTest, Truth
 from namecheck.interpreter.domain.provenance import Operation
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Const, Key, Value
+from namecheck.interpreter.domain.values import Const, External, Key, Value
 
+_TENSOR: Final = External("torch.Tensor")
 LISTED: Final = 16
 """How many constants are kept apart."""
 
@@ -20,13 +21,26 @@ def learn_among(opaque: Key, listed_values: tuple[Value, ...], truth: bool, stor
     """An opaque value is, or is not, one of these constants."""
     among = _candidates(opaque, store)
     if truth:
-        possible = among
-        among = tuple(v for v in listed_values if possible is None or admits(possible, v))
+        among = listed_values if among is None else tuple(_meant(among, listed_values, store))
     else:
         for item in listed_values:
             store.set(Truth(identities.equality_of(opaque, item)), False)
-        among = among and tuple(item for item in among if item not in listed_values)
+        among = among and tuple(
+            item
+            for item in among
+            if not any(equals(item, value, store) is True for value in listed_values)
+        )
     _leave(opaque, among, store)
+
+
+def _meant(
+    among: tuple[Candidate, ...], listed_values: tuple[Value, ...], store: Store
+) -> Iterator[Candidate]:
+    """The candidates that a value may be if it equals one of these: of a type, the value itself."""
+    for value in listed_values:
+        for candidate in among:
+            if equals(candidate, value, store) is not False:
+                yield value if isinstance(candidate, AnyOf) else candidate
 
 
 def _candidates(opaque: Key, store: Store) -> tuple[Candidate, ...] | None:
@@ -43,7 +57,9 @@ def _leave(opaque: Key, among: tuple[Candidate, ...] | None, store: Store) -> No
     """Write what an opaque value may still be."""
     if among:
         store.set(CandidatesOf(opaque), among)
-        if len(among) == 1 and not isinstance(among[0], AnyOf):
+        if among == (AnyOf(_TENSOR),):
+            store.set(TensorTest(opaque), True)
+        elif len(among) == 1 and not isinstance(among[0], AnyOf):
             store.set(ConstantOf(opaque), among[0])
 
 
