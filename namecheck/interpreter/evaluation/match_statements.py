@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Final
 
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import ConstantOf
@@ -28,6 +29,9 @@ from namecheck.interpreter.evaluation import (
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+# Of how many cases the later ones are told: no value has as many candidates.
+_MOST: Final = 32
+
 
 def _is_of_type(class_pattern: ast.MatchClass) -> bool:
     """Whether a pattern accepts all values of its class: ``int()``, ``int(n)``."""
@@ -47,11 +51,11 @@ class Patterns:
         levels: list[tuple[Store, list[Store]]] = []
         base, rest = store, [store]
         is_undecided = False
-        for case in match_node.cases:
+        for number, case in enumerate(match_node.cases):
             going: list[Store] = []
             going_on: list[Store] = []
             for path in rest:
-                holds, fails = self._decide(case, subject, path, frame)
+                holds, fails = self._decide(case, subject, path, frame, learns=number < _MOST)
                 going += holds
                 going_on += fails
             base = rest[0] if len(rest) == 1 else base
@@ -72,18 +76,20 @@ class Patterns:
         return ends
 
     def _decide(
-        self, case: ast.match_case, value: Value, store: Store, frame: Frame
+        self, case: ast.match_case, value: Value, store: Store, frame: Frame, *, learns: bool
     ) -> tuple[list[Store], list[Store]]:
         """The paths that enter a case, and those that go on to the next one."""
         layer = store.fork()
         answer = self.test(case.pattern, value, layer, frame)
         if answer is False:
             return [], [store]
-        passed = [] if answer is True else self.unfit(case.pattern, value, store.fork(), frame)
+        unfitting: list[Store] = []
+        if answer is None:
+            unfitting = self.unfit(case.pattern, value, store.fork(), frame) if learns else [store]
         if case.guard is None:
-            return [layer], passed
+            return [layer], unfitting
         holds, fails = narrowing.decide(self.interpreter, case.guard, layer, frame)
-        return holds, [*passed, *fails]
+        return holds, [*unfitting, *fails]
 
     def unfit(
         self, case_pattern: ast.pattern, value: Value, store: Store, frame: Frame
