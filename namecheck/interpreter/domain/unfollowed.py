@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
-from namecheck.core.trees import nodes
-from namecheck.interpreter.domain.method_names import CHANGING, changed_container
+from namecheck.core.trees import CHANGING, changed_container, nodes
 from namecheck.interpreter.domain.scopes import Function, examine, own_nodes
 
 # Functions that only look at their arguments.

@@ -14,9 +14,9 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
+from namecheck.core.trees import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain import class_lookup, device_values, joins, opaque_tensors
 from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames, CandidatesOf
-from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain.provenance import Attribute, Result, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

@@ -26,6 +26,10 @@ from namecheck.interpreter.evaluation.judged import Judged, Key, Site
 # The codes that only declarations raise.
 _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
 
+# The codes that a wrong number of dims raises. A function that takes inputs of several ranks has a
+# branch for each, which no input takes together; a name is another matter.
+_OF_RANKS: Final = frozenset({"NC203", "NC206", "NC207"})
+
 NOT_JUDGED: Final = "NC091"
 """The note about code that is not judged."""
 
@@ -193,7 +197,7 @@ class Reporter:
         """Add a finding at a node; where an error is expected the path ends instead.
 
         On a path for another library version, or for a value that is not meant, nothing is
-        reported, as nothing is certain there. In a branch that nobody can decide a finding is
+        reported, as nothing is certain there. In a branch that nobody can decide a wrong rank is
         doubtful if the same run passes there on another path: it needs two branches together.
         """
         progress, recorder = self._progress, self._context.recorder
@@ -230,7 +234,7 @@ class Reporter:
                 recorder.finding(node, finding)
             if not expected:
                 site = None
-                if is_observed or (frame.undecided and code not in _DECLARED):
+                if is_observed or (frame.undecided and code in _OF_RANKS):
                     site = self._findings.judged.site(frame.environment.number, node)
                 about = frozenset(contradiction.names)
                 self._findings.add(finding, about, site, is_observed=is_observed)

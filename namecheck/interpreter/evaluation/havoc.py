@@ -19,10 +19,9 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dim
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import nodes
+from namecheck.core.trees import CHANGING, nodes
 from namecheck.interpreter.domain import class_lookup, joins, merges, opaque_tensors
 from namecheck.interpreter.domain.cells import AttributeNames
-from namecheck.interpreter.domain.method_names import CHANGING
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,

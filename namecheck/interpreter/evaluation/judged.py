@@ -244,7 +244,7 @@ class Judged:
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.
 
-        Only what the code itself names is judged so, and what stands in an undecided branch.
+        Only what the code itself names is judged so, and ranks in an undecided branch.
         """
         sites = self.failed.get(key, set())
         return bool(sites) and all(map(self._has_passed, sites))

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.evidence import Evidence
-from namecheck.core.trees import add_children, nodes
+from namecheck.core.trees import add_children, changed_container, nodes
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.cells import AttributeNames
-from namecheck.interpreter.domain.method_names import changed_container
 from namecheck.interpreter.domain.scopes import FUNCTIONS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
