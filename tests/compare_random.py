@@ -20,6 +20,10 @@ whose size is unknown counts as having elements where an operator refuses its dt
 or gives another without elements (docs/semantics.md: dtypes); a run in which such a tensor happens
 to have none (`x.argwhere()`) goes on where the analysis has ended, or with a dtype that was not
 inferred, so this run is left out.
+
+So is a run of a program with a mistake that goes on after a contradiction of which the analysis
+cannot tell (a tensor that a refused call in place may have named): a program would have ended
+there, and what is inferred holds for a program that goes on.
 """
 
 from __future__ import annotations
@@ -176,6 +180,15 @@ def compared_program(
     if empty:
         decisive = [each for each in choices if not of_no_elements(source, joined([each])[0])]
         sides, _ = joined(decisive)
+    if grown.spoilt and any(one.verdict is Verdict.INCORRECT for one in sides):
+        told = {position for position, one in static[PLACE].items() if one.findings}
+
+        def goes_on(chosen: Choice) -> bool:
+            joined([chosen])
+            seen = recorded.seen[PLACE].items()
+            return any(one.contradictions for position, one in seen if position not in told)
+
+        sides, _ = joined([each for each in choices if not goes_on(each)])
     unfounded = tuple(
         each for each in findings if _is_reached(each, lines) and each.span not in empty
     )

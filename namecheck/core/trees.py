@@ -1,4 +1,4 @@
-"""Walks over syntax trees; `ast.walk` takes three times as long. Operands, and what a node changes."""
+"""Walks over syntax trees (`ast.walk` takes three times as long), and what a node changes."""
 
 from __future__ import annotations
 
