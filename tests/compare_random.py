@@ -176,6 +176,7 @@ def compared_program(
     choices = tuple(itertools.product((False, True), repeat=grown.flags))
     sides, passed = joined(choices)
     findings = _findings(source, inferences) if passed and not grown.spoilt else ()
+    decisive: Sequence[Choice] = choices
     empty = {source.at(one.position) for one in of_no_elements(source, sides)}
     if empty:
         decisive = [each for each in choices if not of_no_elements(source, joined([each])[0])]
@@ -188,7 +189,7 @@ def compared_program(
             seen = recorded.seen[PLACE].items()
             return any(one.contradictions for position, one in seen if position not in told)
 
-        sides, _ = joined([each for each in choices if not goes_on(each)])
+        sides, _ = joined([each for each in decisive if not goes_on(each)])
     unfounded = tuple(
         each for each in findings if _is_reached(each, lines) and each.span not in empty
     )

@@ -95,9 +95,8 @@ def _claims(source: Source) -> Iterator[tuple[ast.AST, Claim]]:
     from namecheck.lints.shared import shape_comments  # only where asked for
 
     every = nodes(source.tree)
-    variable_names = {node.id for node in every if isinstance(node, ast.Name)}
-    variable_names |= {node.arg for node in every if isinstance(node, ast.arg)}
-    for node in nodes(source.tree):
+    variable_names: set[str] = set()
+    for node in every:
         if not isinstance(node, (ast.Assign, ast.Return)) or node.value is None:
             continue
         target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -106,10 +105,18 @@ def _claims(source: Source) -> Iterator[tuple[ast.AST, Claim]]:
         span = source.span(node)
         rest = source.lines[span.end_line - 1][span.end_column - 1 :].strip()
         if rest.startswith("#"):
+            variable_names = variable_names or _variables(every)
             name = None if target is None else target.id
             claim = shape_comments.claim(rest[1:], name, variable_names)
             if claim is not None:
                 yield node.value, claim
+
+
+def _variables(file_nodes: Sequence[ast.AST]) -> set[str]:
+    """The variables and parameters among these nodes."""
+    return {node.id for node in file_nodes if isinstance(node, ast.Name)} | {
+        node.arg for node in file_nodes if isinstance(node, ast.arg)
+    }
 
 
 def _problem(claim: Claim, dims: Dims, operand_dims: Sequence[Dims]) -> str | None:

@@ -203,6 +203,8 @@ class Representative:
     """Whether entry points made this instance, for any instance of its class."""
 
 
+MOST_CANDIDATES: Final = 16
+"""How many candidates of one value are kept apart."""
 FOREIGN: Final = ForeignVersion()
 EQUAL_SIZES: Final = EqualSizes()
 UNEQUAL_SIZES: Final = UnequalSizes()

@@ -342,8 +342,7 @@ def _turned_into(target: Tensor, tensor: Tensor, equations: Equations | None) ->
 def _are_equal(one_size: Size, other_size: Size, equations: Equations) -> bool:
     if not isinstance(one_size, Expression) or not isinstance(other_size, Expression):
         return False
-    sizes = (equations.size(size, scoped=False) for size in (one_size, other_size))
-    return next(sizes) == next(sizes)
+    return equations.size(one_size, scoped=False) == equations.size(other_size, scoped=False)
 
 
 def _is_renamed(dims: Dims) -> bool:

@@ -316,7 +316,8 @@ class Joiner:
         if isinstance(a, Opaque) or isinstance(b, Opaque):
             if self.facts != ((), ()) and _are_tests(a, b):
                 return self._one_of(a, b)
-            one, other = known_tensor(a, self.left), known_tensor(b, self.right)
+            one = known_tensor(a, self.left)
+            other = None if one is None else known_tensor(b, self.right)
             if one is None or other is None:
                 return self._unknown(a, b)
             return self.value(one, other)

@@ -98,6 +98,20 @@ def parameters(signature: ast.arguments) -> list[ast.arg]:
     return every + [extra for extra in (signature.vararg, signature.kwarg) if extra]
 
 
+def defaults(signature: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters of a function that have a default, each with it."""
+    positional = [*signature.posonlyargs, *signature.args]
+    yield from (
+        (parameter.arg, default)
+        for parameter, default in zip(positional[::-1], signature.defaults[::-1], strict=False)
+    )
+    yield from (
+        (parameter.arg, default)
+        for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True)
+        if default is not None
+    )
+
+
 def _enter(body: Sequence[ast.AST], info: ScopeInfo) -> None:
     """Record the names that these nodes and their descendants bind in the same scope."""
     stack = [*body]

@@ -92,14 +92,15 @@ def _path(key: Key, depth: int) -> tuple[str, int] | None:
         case Attribute(Key() as outer, word) if depth <= _DEEPEST:
             path = _path(outer, depth + 1)
             return None if path is None else (f"{path[0]}.{word}", path[1])
-        case Item(Key() as outer, index) if depth <= _DEEPEST and _is_plain(index):
-            path = _path(outer, depth + 1)
+        case Item(Key() as outer, index) if depth <= _DEEPEST:
             place = index.value if isinstance(index, Const) else index
+            path = _path(outer, depth + 1) if _is_plain(place) else None
             return None if path is None else (f"{path[0]}[{place!r}]", path[1])
     return None
 
 
 def _is_plain(item_key: object) -> bool:
     """Whether an index is a number from the front, or a key that is a word: ``config["width"]``."""
-    place = item_key.value if isinstance(item_key, Const) else item_key
-    return place.isidentifier() if isinstance(place, str) else type(place) is int and place >= 0
+    if isinstance(item_key, str):
+        return item_key.isidentifier()
+    return type(item_key) is int and item_key >= 0

@@ -21,7 +21,7 @@ from namecheck.annotations.declarations import (
 )
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.trees import last_word
-from namecheck.interpreter.domain.scopes import decorators, parameters, statements
+from namecheck.interpreter.domain.scopes import decorators, defaults, parameters, statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # The modules that export the words of annotations, under any alias.
@@ -169,9 +169,9 @@ class Annotations:
             numbers |= ints if takes_sizes else ints & around
             axes |= around
         declaring = {name: p for name, p in parameters.items() if declares_dims(p.declared)}
-        optional = {name for name, default in _defaults(spec) if _is_none(default)}
+        optional = {name for name, default in defaults(spec) if _is_none(default)}
         choices = {
-            argument.arg: _or_none(argument.annotation)
+            argument.arg: or_none(argument.annotation)
             if argument.arg in optional
             else argument.annotation
             for argument in every
@@ -267,21 +267,12 @@ def features_of(declared: Declared) -> frozenset[str]:
     return features_of(declared.each) if isinstance(declared, Every) else frozenset()
 
 
-def _defaults(spec: ast.arguments) -> Iterator[tuple[str, ast.expr | None]]:
-    """The parameters with a default."""
-    positional = [*spec.posonlyargs, *spec.args]
-    for parameter, default in zip(reversed(positional), reversed(spec.defaults), strict=False):
-        yield parameter.arg, default
-    for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        yield parameter.arg, keyword_default
-
-
-def _is_none(expression: ast.expr | None) -> bool:
+def _is_none(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Constant) and expression.value is None
 
 
-def _or_none(annotation: ast.expr) -> ast.expr:
-    """An annotation and None, which a default may be whatever the annotation says."""
+def or_none(annotation: ast.expr) -> ast.expr:
+    """An annotation and None, which a default may be, whatever the annotation says."""
     return ast.BinOp(annotation, ast.BitOr(), ast.Constant(None))
 
 

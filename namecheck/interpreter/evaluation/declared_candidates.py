@@ -11,7 +11,7 @@ from namecheck.core import parsing
 from namecheck.core.trees import last_word, nodes
 from namecheck.interpreter.domain import class_lookup
 from namecheck.interpreter.domain.candidates import AnyOf, Candidate
-from namecheck.interpreter.domain.cells import CandidatesOf
+from namecheck.interpreter.domain.cells import MOST_CANDIDATES, CandidatesOf
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -26,12 +26,10 @@ from namecheck.interpreter.domain.values import (
     Opaque,
     Value,
 )
-from namecheck.interpreter.evaluation.declared import Signature
+from namecheck.interpreter.evaluation.declared import Signature, or_none
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# How many candidates a value has at most.
-_MOST: Final = 16
 # How many aliases are followed.
 _CHAIN: Final = 8
 # What stands in `Literal`, beside members of enums.
@@ -90,7 +88,7 @@ def note_field(
         annotation = interpreter.declarations.fields(base.node).get(name)
         if annotation is not None:
             if store.get((base.address, name)) == NONE:  # its default, whatever is declared
-                annotation = ast.BinOp(annotation, ast.BitOr(), ast.Constant(None))
+                annotation = or_none(annotation)
             note(interpreter, annotation, value, base.environment, store)
             return
 
@@ -119,7 +117,7 @@ class _Reader:
         except _Unlisted:
             return ()
         is_one_type = listed == (TRUE, FALSE) or (len(listed) == 1 and isinstance(listed[0], AnyOf))
-        return () if is_one_type or len(listed) > _MOST else listed
+        return () if is_one_type or len(listed) > MOST_CANDIDATES else listed
 
     def _listed(self, annotation: ast.expr, aliases_left: int) -> Iterator[Candidate]:
         if aliases_left < 0:
@@ -167,9 +165,7 @@ class _Reader:
             raise _Unlisted
 
     def _of_literal(self, literal_node: ast.expr, aliases_left: int) -> Iterator[Candidate]:
-        if isinstance(literal_node, ast.Constant) and isinstance(
-            literal_node.value, (str, int, bytes, type(None))
-        ):
+        if isinstance(literal_node, ast.Constant) and isinstance(literal_node.value, _LITERALS):
             yield Const(literal_node.value)
         elif isinstance(literal_node, (ast.Name, ast.Subscript)):
             yield from self._listed(literal_node, aliases_left - 1)  # another Literal

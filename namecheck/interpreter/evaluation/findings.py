@@ -204,8 +204,10 @@ class Reporter:
         progress.events += 1
         if progress.around is not None:
             progress.around.at_site |= progress.around.node is node
-        is_adapted = equalities.are_adapted(contradiction.names, store)
-        if by_axes and (is_adapted or self._are_apart(contradiction, frame)):
+        if by_axes and (
+            equalities.are_adapted(contradiction.names, store)
+            or self._are_apart(contradiction, frame)
+        ):
             progress.unknowns += 1
             return
         judged = not self._findings.silent and store.get(FOREIGN) is None

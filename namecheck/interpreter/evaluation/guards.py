@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from namecheck.core.syntax import Located as Node
 from namecheck.core.trees import is_name, last_word
 from namecheck.interpreter.domain.scopes import parameters, statements
 from namecheck.interpreter.domain.store import Store
@@ -141,9 +140,9 @@ def of_context(
             return Guard(_of_all(types), demanded=word != "suppress")
     if _is_parameter_of_test(expression, frame):
         return Guard(_ALL, demanded=True)
-    if not isinstance(expression, ast.Call) or _last(expression.func) not in _EXPECTING:
+    if not isinstance(expression, ast.Call) or last_word(expression.func) not in _EXPECTING:
         return None
-    demanded = _last(expression.func) != "suppress"
+    demanded = last_word(expression.func) != "suppress"
     error_nodes = expression.args[:1] if demanded else expression.args
     error_nodes = error_nodes or [
         word.value for word in expression.keywords if word.arg in _EXCEPTIONS
@@ -175,8 +174,8 @@ def entered(with_node: ast.With | ast.AsyncWith) -> list[ast.withitem]:
     return [
         ast.withitem(context_expr=call.args[0], optional_vars=None)
         for call in calls
-        if isinstance(call, ast.Call) and _last(call.func) == "enter_context" and call.args
-        if isinstance(call.args[0], ast.Call) and _last(call.args[0].func) in _EXPECTING
+        if isinstance(call, ast.Call) and last_word(call.func) == "enter_context" and call.args
+        if isinstance(call.args[0], ast.Call) and last_word(call.args[0].func) in _EXPECTING
     ]
 
 
@@ -235,9 +234,3 @@ def _names(value: Value) -> frozenset[str]:
     if isinstance(value, External):
         return frozenset({value.path.rpartition(".")[2]})
     return frozenset() if isinstance(value, ClassValue) else _ALL
-
-
-def _last(node: Node) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

@@ -26,6 +26,7 @@ from namecheck.interpreter.domain import (
 )
 from namecheck.interpreter.domain.cells import (
     FOREIGN,
+    MOST_CANDIDATES,
     RankOf,
     TensorTest,
     Truth,
@@ -187,11 +188,11 @@ def assume(
     if certain is not None and certain is not truth:
         return False
     if certain is None and isinstance(value, (Opaque, TensorValue)):
-        _learn(identities.of(value, store), truth, store)
+        learn_truth(identities.of(value, store), truth, store)
     return _refine(interpreter, test, truth, store, frame)
 
 
-def _learn(identity: object, truth: bool, store: Store) -> None:
+def learn_truth(identity: object, truth: bool, store: Store) -> None:
     """Write that an opaque value is true, or that it is not, and what follows from that."""
     key, positive = _positive(identity, truth)
     store.set(Truth(key), positive)
@@ -204,11 +205,6 @@ def _learn(identity: object, truth: bool, store: Store) -> None:
 def learn_equal(key: Key, value: Value, store: Store, *, truth: bool = True) -> None:
     """Write what follows from an opaque value being equal to another value, or not."""
     _imply(Key(Operation("Eq", (key, value))), truth, store)
-
-
-def learn_truth(key: Key, truth: bool, store: Store) -> None:
-    """Write that an opaque value is true, or that it is not."""
-    _learn(key, truth, store)
 
 
 def _imply(key: Key, truth: bool, store: Store) -> None:
@@ -238,7 +234,7 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                 remaining.learn_order((left, right), store)
         case Operation("In", (Key() as opaque, container)):
             listed = comparisons.constants_of(container)
-            if listed and len(listed) <= remaining.LISTED:
+            if listed and len(listed) <= MOST_CANDIDATES:
                 remaining.learn_among(opaque, listed, truth, store)
         case OperatorResult("equal" | "torch.equal" | "Tensor.equal", ((_, one), (_, other))) if (
             truth and isinstance(one, Tensor) and isinstance(other, Tensor)
@@ -248,14 +244,14 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             _learn_cuda(key, truth, store)
         case Chain(links) if truth:
             for link in links:
-                _learn(link, True, store)
+                learn_truth(link, True, store)
         case Result("isinstance", (Key() as value, kinds)):
             if truth and kinds == External("torch.Tensor"):
                 store.set(TensorTest(value), True)
             remaining.learn_type(value, kinds, store, truth=truth)
         case Result("all" | "any" as function, parts) if truth is (function == "all"):
             for part in parts:
-                _learn(part, truth, store)
+                learn_truth(part, truth, store)
 
 
 def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:

@@ -260,8 +260,9 @@ def _judge_rank(
     if is_right:
         refused_ranks.accept(interpreter, tensor_value, node, frame)
         return
-    count = f"{reading.rank}" if reading.rank is not None else f"at least {reading.least}"
-    demand = f"{count} sizes are read of {reading.shape}"
+    is_least = reading.rank is None
+    count = reading.least if reading.rank is None else reading.rank
+    demand = refused_ranks.demand_of_sizes(count, reading.shape, is_least=is_least)
     refused_ranks.refuse(interpreter, tensor_value, node, demand, store, frame)
 
 

@@ -55,6 +55,11 @@ def refuse(
         )
 
 
+def demand_of_sizes(count: int, shape_text: str, *, is_least: bool) -> str:
+    """What code that reads so many sizes demands: ``3 sizes are read of x.shape``."""
+    return f"{'at least ' if is_least else ''}{count} sizes are read of {shape_text}"
+
+
 def wrong_rank(dims: Dims, demand: str, error: str = "ValueError") -> Contradiction:
     """The contradiction between the dims of a tensor and what code demands of their number."""
     count = len(dims.prefix)

@@ -7,14 +7,18 @@ from typing import Final
 
 from namecheck.interpreter.domain import identities
 from namecheck.interpreter.domain.candidates import AnyOf, Candidate, equals, of_truth, of_type
-from namecheck.interpreter.domain.cells import CandidatesOf, ConstantOf, TensorTest, Truth
+from namecheck.interpreter.domain.cells import (
+    MOST_CANDIDATES,
+    CandidatesOf,
+    ConstantOf,
+    TensorTest,
+    Truth,
+)
 from namecheck.interpreter.domain.provenance import Operation
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, External, Key, Value
 
 _TENSOR: Final = External("torch.Tensor")
-LISTED: Final = 16
-"""How many constants are kept apart."""
 
 
 def learn_among(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
@@ -48,7 +52,7 @@ def _candidates(opaque: Key, store: Store) -> tuple[Candidate, ...] | None:
     among: tuple[Candidate, ...] | None = store.fact(CandidatesOf, opaque)
     match opaque.provenance:
         case Operation("Mod", (Key(), Const() as divisor)) if among is None:
-            if type(divisor.value) is int and 1 < divisor.value <= LISTED:
+            if type(divisor.value) is int and 1 < divisor.value <= MOST_CANDIDATES:
                 return tuple(map(Const, range(divisor.value)))
     return among
 

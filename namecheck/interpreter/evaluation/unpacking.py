@@ -144,7 +144,8 @@ def _refuse_sizes(
         return False
     starred = sum(isinstance(target, ast.Starred) for target in target_nodes.elts)
     least = len(target_nodes.elts) - starred
-    demand = f"{'at least ' * starred}{least} sizes are read of {ast.unparse(shape_node)}"
+    shape_text = ast.unparse(shape_node)
+    demand = refused_ranks.demand_of_sizes(least, shape_text, is_least=bool(starred))
     contradiction = refused_ranks.wrong_rank(content.tensor.dims, demand)
     origins = tuple(content.origins.values())[:1]
     interpreter.report(contradiction, measured_node, store, frame, (), origins)

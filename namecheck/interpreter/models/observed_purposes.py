@@ -16,6 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain import equalities
+from namecheck.interpreter.domain.scopes import defaults
 from namecheck.interpreter.domain.size_symbols import CHOICE
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
@@ -194,23 +195,12 @@ def _possibly_zero(tree: ast.AST) -> Iterator[str]:
     """
     for node in nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield from _zero_by_default(node.args)
+            yield from (name for name, default in defaults(node.args) if _is_zero(default))
         if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _raises(node)):
             for part in nodes(node.test):
                 if isinstance(part, ast.Compare) and _is_zero(part.comparators[-1]):
                     yield last_word(part.left)
             yield from _tested(node.test)
-
-
-def _zero_by_default(arguments_node: ast.arguments) -> Iterator[str]:
-    positional = [*arguments_node.posonlyargs, *arguments_node.args]
-    pairs = [*zip(positional[::-1], arguments_node.defaults[::-1], strict=False)]
-    for parameter, default in (
-        *pairs,
-        *zip(arguments_node.kwonlyargs, arguments_node.kw_defaults, strict=True),
-    ):
-        if default is not None and _is_zero(default):
-            yield parameter.arg
 
 
 def _tested(test: ast.expr) -> Iterator[str]:

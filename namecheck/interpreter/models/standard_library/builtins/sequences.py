@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from namecheck.interpreter.domain import joins, limits
-from namecheck.interpreter.domain.cells import CandidatesOf
+from namecheck.interpreter.domain.cells import MOST_CANDIDATES, CandidatesOf
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -25,9 +24,6 @@ from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.primitives import Content
 from namecheck.interpreter.models.registry import method
 from namecheck.interpreter.models.standard_library.builtins import iterables
-
-# How many places of an item are kept apart.
-_MOST_CANDIDATES: Final = 16
 
 
 def _items(interpreter: Interpreter, value: Value, call: Call) -> Content:
@@ -54,7 +50,7 @@ def _index(interpreter: Interpreter, content: Content, call: Call) -> Value:
         answers = _comparisons(content, call)
         if True in answers and None not in answers[: answers.index(True)]:
             return Const(answers.index(True))
-        if len(content) <= _MOST_CANDIDATES:
+        if len(content) <= MOST_CANDIDATES:
             place = interpreter.fresh("native", "int")
             possible = [i for i, answer in enumerate(answers) if answer is not False]
             call.store.set(CandidatesOf(place.key), tuple(map(Const, possible)))
