@@ -232,6 +232,8 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                 equalities.learn(left, right, store)
             if not truth:
                 remaining.learn_order((left, right), store)
+        case Operation("In", (Const() as name, container)) if truth:
+            shape_tests.learn_member(name, container, store)
         case Operation("In", (Key() as opaque, container)):
             listed = comparisons.constants_of(container)
             if listed and len(listed) <= MOST_CANDIDATES:

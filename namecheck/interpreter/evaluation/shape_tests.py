@@ -30,7 +30,15 @@ from namecheck.interpreter.domain.provenance import (
     SizeOf,
 )
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Address, Const, Held, Key, TensorValue
+from namecheck.interpreter.domain.values import (
+    Address,
+    Const,
+    Held,
+    Key,
+    Opaque,
+    TensorValue,
+    TupleValue,
+)
 from namecheck.rules.dim_map import MOST_UNKNOWN
 
 _RANKS: Final = frozenset({"dim", "ndim", "ndimension"})
@@ -334,3 +342,19 @@ def _label(measured: _Measured, position: int, label: object, store: Store) -> N
         measured.write(labelled, store)
         if labelled.complete:
             store.set(FOREIGN, True)
+
+
+def learn_member(sought: Hashable, label_list: Hashable, store: Store) -> None:
+    """Write what follows where a tuple of names holds a name: ``"C" in x.names``.
+
+    Where one name alone is unknown, it is this one. Where several are, paths with other names may
+    have met, and perhaps none of them has the name: what follows is not judged.
+    """
+    if not isinstance(sought, Const) or not isinstance(label_list, TupleValue):
+        return
+    keys = [each.key for each in label_list.items if isinstance(each, Opaque)]
+    unknown = [labelled for labelled in map(_labelled, keys) if labelled is not None]
+    if len(unknown) == 1 == len(keys):
+        _label(*unknown[0], sought.value, store)
+    elif any(not measured.tensor.dims.open for measured, _ in unknown):
+        store.set(FOREIGN, True)

@@ -74,8 +74,9 @@ def _words(cell: str, name: str = "relevance") -> frozenset[str]:
 
 @cache
 def _in_place() -> frozenset[str]:
-    """The methods that rename their receiver or permute its names."""
-    return frozenset(key for key, word in column("inplace").items() if word == "becomes")
+    """The methods that rename their receiver, permute its names, or give it another shape."""
+    words = column("inplace").items()
+    return frozenset(f"{key.removesuffix('_')}_" for key, word in words if word == "becomes")
 
 
 def mentions_attributes(definition: ast.AST, cached: dict[ast.AST, bool]) -> bool:
