@@ -151,11 +151,13 @@ class TorchState:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleAttribute:
-    """The device, dtype or format of a module's tensors, by its address."""
+class ModuleAttributes:
+    """The attributes of a module's tensors by its address, after the run that wrote them.
+
+    These are the device, the dtype and the memory format. One cell has all, as each layer has one.
+    """
 
     keeps_hash: ClassVar[bool] = True
-    attribute: str
     address: Hashable
 
 
@@ -167,15 +169,6 @@ class ModuleHook:
     AFTER: ClassVar[str] = "after"
 
     kind: str
-    address: Hashable
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleAttributeRun:
-    """The run that wrote a `ModuleAttribute`."""
-
-    keeps_hash: ClassVar[bool] = True
-    attribute: str
     address: Hashable
 
 

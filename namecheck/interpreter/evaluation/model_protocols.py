@@ -177,9 +177,6 @@ class TorchDevices(Protocol):
     def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
 
-    def cast(self, address: Address, dtype_value: Value, store: Store, frame: Frame) -> None:
-        """Set the dtype of a layer's parameters."""
-
     def default(self, fallback: Device, store: Store) -> Device:
         """The default device on this path, where the files mention one."""
 
@@ -192,17 +189,16 @@ class TorchDevices(Protocol):
     def forget(self, address: Address, store: Store) -> None:
         """Make the device, dtype and order of a layer unknown."""
 
-    def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
-        """Set the memory format of a layer's weights."""
-
     def leave(self, before: Value, store: Store) -> None:
         """Restore the default device at the end of such a block."""
 
     def on_layer(self, nn_module: TorchModule, call: Call) -> None:
         """A layer was made: its parameters are on the requested or the default device."""
 
-    def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
-        """Move the parameters of a layer, or the tensor of a module, to a device."""
+    def note(
+        self, noted: Mapping[str, Value], address: Address, store: Store, frame: Frame
+    ) -> None:
+        """Record some attributes of a module's tensors, for the current run only."""
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
         """The ``device``, ``dtype`` or ``format`` of a module's tensors; None where unknown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from namecheck.core import devices, dtypes
@@ -16,8 +16,7 @@ from namecheck.interpreter.domain.addresses import LayerTensor
 from namecheck.interpreter.domain.cells import (
     DEFAULT_DEVICE,
     AttributeNames,
-    ModuleAttribute,
-    ModuleAttributeRun,
+    ModuleAttributes,
 )
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -29,6 +28,7 @@ from namecheck.interpreter.domain.values import (
     Opaque,
     TensorValue,
     TorchModule,
+    TupleValue,
     Union,
     Value,
 )
@@ -41,6 +41,8 @@ from namecheck.interpreter.models.registry import model
 # others that may request a dtype.
 _CASTS: Final = ("float", "double", "half", "bfloat16")
 _CASTING: Final = ("dtype", "dst_type", "tensor")
+# The attributes of a module's tensors that are noted, in the order in which its cell has them.
+_ATTRIBUTES: Final = ("device", "dtype", "format")
 
 
 def _is_dtype(value: Value) -> bool:
@@ -175,12 +177,14 @@ class TorchDevices:
             wrong = dtypes.misspelt(dtype.value, text)
             self.interpreter.report(wrong, call.node, call.store, call.frame)
         where = word if word != NONE else self._standing(call.store)
-        self.move(nn_module.address, where, call.store, call.frame)
         default = self.interpreter.torch_defaults.dtype(call.store)
-        self.cast(nn_module.address, dtype if dtype != NONE else default, call.store, call.frame)
-        if self.interpreter.context.rows[nn_module.key].is_laid:
-            order = Const(Constant("memory_format", "contiguous_format"))
-            self.lay(nn_module.address, order, call.store, call.frame)
+        is_laid = self.interpreter.context.rows[nn_module.key].is_laid
+        noted = {
+            "device": where,
+            "dtype": dtype if dtype != NONE else default,
+            "format": Const(Constant("memory_format", "contiguous_format")) if is_laid else NONE,
+        }
+        self.note(noted, nn_module.address, call.store, call.frame)
 
     def _standing(self, store: Store) -> Value:
         device = self.interpreter.torch_defaults.at(store).device
@@ -206,27 +210,21 @@ class TorchDevices:
                 if isinstance(tensor, TensorValue) and tensor.address in parameters
             )
 
-    def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
-        """Move the parameters of a layer, or the tensor of a module, to a device."""
-        self._note("device", device_value, address, store, frame)
+    def note(
+        self, noted: Mapping[str, Value], address: Address, store: Store, frame: Frame
+    ) -> None:
+        """Record some attributes of a module's tensors, for the current run only.
 
-    def cast(self, address: Address, dtype_value: Value, store: Store, frame: Frame) -> None:
-        """Set the dtype of a layer's parameters."""
-        self._note("dtype", dtype_value, address, store, frame)
-
-    def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
-        """Set the memory format of a layer's weights."""
-        self._note("format", memory_format, address, store, frame)
-
-    def _note(self, what: str, value: Value, address: Address, store: Store, frame: Frame) -> None:
-        """Record an attribute of a module's tensors, for the current run only.
-
-        In a run from another entry point, the module may have been moved in between.
+        In a run from another entry point, the module may have been moved in between. The attributes
+        are those of `_ATTRIBUTES`.
         """
-        number = root(frame)
-        content = value if number is not None else self.interpreter.fresh(what)
-        store.write(ModuleAttribute(what, address), NONE, content)
-        store.write(ModuleAttributeRun(what, address), NONE, Const(number))
+        run = root(frame)
+        if run is None:
+            self.forget(address, store)
+            return
+        before = self._all_noted(address, store, frame)
+        now = tuple(noted.get(key, old) for key, old in zip(_ATTRIBUTES, before, strict=True))
+        store.write(ModuleAttributes(address), NONE, TupleValue((Const(run), *now)))
 
     def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
         """An operand; one that belongs to a module is on the device of the module."""
@@ -281,15 +279,20 @@ class TorchDevices:
 
     def forget(self, address: Address, store: Store) -> None:
         """Make the device, dtype and order of a layer unknown."""
-        for what in ("device", "dtype", "format"):
-            if store.get(ModuleAttribute(what, address)) is not None:
-                store.write(ModuleAttribute(what, address), NONE, NONE)
+        if store.get(ModuleAttributes(address)) is not None:
+            store.write(ModuleAttributes(address), NONE, NONE)
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
         """The ``device``, ``dtype`` or ``format`` of a module's tensors; None where unknown."""
-        noted: Value = store.get(ModuleAttribute(what, address), NONE)
-        by: Value = store.get(ModuleAttributeRun(what, address), NONE)
-        return noted if by == Const(root(frame)) and noted != NONE else None
+        attribute = self._all_noted(address, store, frame)[_ATTRIBUTES.index(what)]
+        return attribute if attribute != NONE else None
+
+    def _all_noted(self, address: Address, store: Store, frame: Frame) -> tuple[Value, ...]:
+        """What the current run has noted of each attribute; None where that is unknown."""
+        match store.get(ModuleAttributes(address)):
+            case TupleValue((run, *attributes)) if run == Const(root(frame)):
+                return tuple(attributes)
+        return (NONE,) * len(_ATTRIBUTES)
 
 
 def _owner(address: Address) -> Address:

@@ -113,15 +113,16 @@ def _moving(name: str) -> Callable[[Interpreter, Value, Call], Value]:
         devices, store, frame = interpreter.torch_devices, call.store, call.frame
         device, dtype = devices.target_device(name, call), devices.target_dtype(name, call)
         memory_format = call.kwargs.get("memory_format", NONE)
-        if device is None and dtype is None and memory_format == NONE:
-            return receiver
-        for address in submodules.addresses(interpreter, receiver, store):
-            if device is not None:
-                devices.move(address, device, store, frame)
-            if dtype is not None:
-                devices.cast(address, dtype, store, frame)
-            if memory_format != NONE:
-                devices.lay(address, memory_format, store, frame)
+        noted: dict[str, Value] = {}
+        if device is not None:
+            noted["device"] = device
+        if dtype is not None:
+            noted["dtype"] = dtype
+        if memory_format != NONE:
+            noted["format"] = memory_format
+        if noted:
+            for address in submodules.addresses(interpreter, receiver, store):
+                devices.note(noted, address, store, frame)
         return receiver
 
     return move
