@@ -168,7 +168,7 @@ def learn_truth(identity: object, truth: bool, store: Store) -> None:
     """Write that an opaque value is true, or that it is not, and what follows from that."""
     key, outcome = positive(identity, truth)
     store.set(Truth(key), outcome)
-    alternatives: tuple[tuple[Hashable, bool], ...] = store.get(Unless(key, outcome), ())
+    alternatives: tuple[tuple[Hashable, bool], ...] = store.get(Unless(key, outcome)) or ()
     left = [one for one in alternatives if store.fact(Truth, one[0]) is not (not one[1])]
     if len(left) == 1:
         learn_truth(*left[0], store)
