@@ -6,7 +6,7 @@ with names, follow the natural rule: their dims replace the dims that they index
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from types import EllipsisType
 from typing import Any
@@ -169,7 +169,7 @@ def _kept_name(slot: _Advanced) -> Dims:
 
 
 def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
-    items = _items(index)
+    items = list(_decided(dims, _items(index)))
     if dims.rank == 0 and not isinstance(index, tuple):
         _check_scalar(index)
     if any(_is_doubtful(item) for item in items):
@@ -281,6 +281,27 @@ def _is_doubtful(item: Any) -> bool:
         return False
     doubt = is_among(item.dtype, MASKS) is Answer.MAYBE
     return item.dims.rank is None or (doubt and item.dims.rank != 1)
+
+
+def _decided(dims: Dims, parts: Sequence[Any]) -> Iterator[Any]:
+    """The parts of an index, where tensors that are no masks of the dims there hold indices.
+
+    A mask may have another word for one of its dims, but not for each.
+    """
+    place: int | None = 0
+    for item in parts:
+        decided = item
+        if place is not None and isinstance(item, Tensor) and item.dims.rank and _is_doubtful(item):
+            end = place + item.dims.rank
+            is_long = dims.rank is not None and end > dims.rank
+            over = dims.prefix[place:end]
+            if is_long or (over and all(map(clash, item.dims.prefix, over))):
+                decided = replace(item, dtype="int64")
+        yield decided
+        if decided is ... or _is_doubtful(decided):
+            place = None
+        elif place is not None:
+            place += _needed(decided)
 
 
 def _until_doubt(dims: Dims, parts: Sequence[Any]) -> _Taken:

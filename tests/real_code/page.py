@@ -107,7 +107,7 @@ def bug_rows(bugs: Sequence[Bug]) -> Iterator[str]:
         "user would write in the signatures of the functions alone. "
         f"{len(bugs)} bugs, of which {reported} are found ({reported / len(bugs):.0%}); the "
         "corrected releases have no finding in these functions. A place is where the wrong dims "
-        "meet others, which in three cases is a line or two after the mistake; two annotations "
+        "meet others, which in four cases is one to three lines after the mistake; two annotations "
         "with which a corrected release would have a false finding were left out. "
         "`python -m tests.real_code.bugs` repeats it."
     )

@@ -43,6 +43,24 @@ class CandidatesOf(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class BoundsOf(Fact):
+    """The least and the greatest int that an opaque int may be, by its key; None for no bound."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Unless(Fact):
+    """Another fact about truth, with its content, that holds unless this one does.
+
+    `key` and `truth` say what this one is: that the value with this identity is true, or is not.
+    """
+
+    key: Hashable
+    truth: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TensorTest(Fact):
     """Whether an opaque value is a tensor, by its key."""
 

@@ -9,6 +9,7 @@ from typing import Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.trees import last_word
 from namecheck.interpreter.domain import class_lookup, merges, meter
+from namecheck.interpreter.domain.provenance import Result
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -138,10 +139,14 @@ class Classes:
         return own_fields
 
     def _make_members(self, cls: ClassValue, store: Store) -> None:
+        made_by = class_lookup.attribute(cls, "_generate_next_value_", store)
+        is_lowered = made_by is None and class_lookup.derives(cls, "StrEnum")
         for name, _ in cls.fields:
             raw: Value | None = store.get((cls.address, name))
             if raw is None:
                 continue
+            if is_lowered and _is_automatic(raw):
+                raw = Const(name.lower())
             member = Instance(self.interpreter.new_address(), cls)
             store.set((member.address, "value"), raw)
             store.set((member.address, "name"), Const(name))
@@ -234,6 +239,13 @@ class Classes:
             ):
                 return member
         return self.interpreter.fresh("member")
+
+
+def _is_automatic(raw: Value) -> bool:
+    """Whether a class makes the value of a member: ``auto()``."""
+    if not isinstance(raw, Opaque) or not isinstance(raw.key.provenance, Result):
+        return False
+    return raw.key.provenance.function == "enum.auto"
 
 
 def _is_set_later(default: Value | None) -> bool:

@@ -20,7 +20,7 @@ from namecheck.annotations.declarations import (
     declares_dims,
 )
 from namecheck.core.dataclasses import dataclass, field
-from namecheck.core.trees import last_word
+from namecheck.core.trees import last_word, nodes
 from namecheck.interpreter.domain.scopes import decorators, defaults, parameters, statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -107,8 +107,21 @@ class Annotations:
         """The declaration in an annotation."""
         declared = self._read.get(annotation)
         if declared is None:
-            declared = self._read[annotation] = declarations.read(annotation, self.resolved)
+            declared = declarations.read(self._filled(annotation), self.resolved)
+            self._read[annotation] = declared
         return declared
+
+    def _filled(self, annotation: ast.expr) -> ast.expr:
+        """An annotation with axes instead of the sizes that the object of a method fills in."""
+        texts = (part.value for part in nodes(annotation) if isinstance(part, ast.Constant))
+        if not any(isinstance(text, str) and "{" in text and "self." in text for text in texts):
+            return annotation
+        from namecheck.interpreter.evaluation import filled_sizes  # few annotations have them
+
+        for class_node in dict.fromkeys(self._classes.values()):
+            if any(each is annotation for each in _annotations(class_node)):
+                annotation = filled_sizes.named(annotation, class_node)
+        return annotation
 
     def resolved(self, name: str) -> ast.expr | None:
         """The expression that a dotted name is an alias for, in this file or in one it imports."""

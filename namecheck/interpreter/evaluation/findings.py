@@ -214,7 +214,7 @@ class Reporter:
         code = contradiction.code
         if code in _DECLARED or (by_axes and not is_of_sizes(code)):
             self._ask_guards()
-            expected = frame.foresees()
+            expected = frame.foresees() or (code not in _DECLARED and frame.tries())
             progress.unknowns += 1  # sizes that differ along with the names make torch raise anyway
         else:
             expected = self.expects(contradiction.error, frame)

@@ -34,13 +34,15 @@ class Guard:
 
     A `deep` guard also applies to functions called from the block. A handler of any error is not
     deep: it is there for unforeseen errors. A guard that catches and raises `again` catches
-    nothing. A test demands an error (`demanded`), perhaps one that only the analysis can see.
+    nothing. A test demands an error (`demanded`), perhaps one that only the analysis can see. A
+    statement is `tried` if its operands need not fit: the handler has another way.
     """
 
     types: frozenset[str]
     deep: bool = True
     again: bool = False
     demanded: bool = False
+    tried: bool = False
 
     def catches(self, error: str) -> bool:
         """Whether an error of this built-in type is, or may be, caught."""
@@ -168,6 +170,10 @@ class Frame:
     def foresees(self) -> bool:
         """Whether it expects contradictions that only annotations cause."""
         return any(guard.foresees() for guard in (*self.guards, *self.deep_guards()))
+
+    def tries(self) -> bool:
+        """Whether the operands of its own current statement need not fit."""
+        return any(guard.tried for guard in self.guards)
 
     def deep_guards(self) -> Iterator[Guard]:
         """The guards of this frame and its callers that also apply to called functions."""

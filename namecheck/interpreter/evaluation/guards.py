@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from namecheck.core.trees import is_name, last_word
+from namecheck.core.dataclasses import replace
+from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain.scopes import parameters, statements
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -39,9 +41,44 @@ def of_handlers(
     """The guards of the exception handlers of a ``try``."""
     demanded = _demands_error(try_node, frame.environment.scope)
     return [
-        _of_handler(interpreter, handler, store, frame, demanded=demanded)
+        replace(guard, tried=_is_tried(try_node, handler, guard))
         for handler in try_node.handlers
+        for guard in [_of_handler(interpreter, handler, store, frame, demanded=demanded)]
     ]
+
+
+def _is_tried(try_node: ast.Try, handler: ast.ExceptHandler, guard: Guard) -> bool:
+    """Whether a statement tries if its operands fit: ``try: x @ w``, then ``x @ w.T``."""
+    if len(try_node.body) > 1 or "RuntimeError" not in guard.types or guard.again:
+        return False
+    tried = try_node.body[0]
+    calls = (part.func for part in nodes(tried) if isinstance(part, ast.Call))
+    if not _FITTING.isdisjoint(map(last_word, calls)):
+        return True
+    unturned = ast.dump(tried)
+    return any(
+        ast.dump(_Unturned().visit(deepcopy(other))) == unturned != ast.dump(other)
+        for other in handler.body
+    )
+
+
+# Calls that ask whether dims fit.
+_FITTING: Final = frozenset({"broadcast_shapes", "broadcast_tensors", "broadcast_to"})
+
+
+class _Unturned(ast.NodeTransformer):
+    """Takes the turned operands of a statement as they were: ``w.T`` as ``w``."""
+
+    def visit_Attribute(self, attribute_node: ast.Attribute) -> ast.AST:
+        self.generic_visit(attribute_node)
+        return attribute_node.value if attribute_node.attr in ("T", "mT") else attribute_node
+
+    def visit_Call(self, call_node: ast.Call) -> ast.AST:
+        self.generic_visit(call_node)
+        match call_node.func:
+            case ast.Attribute(operand, "t" | "transpose" | "permute" | "swapaxes"):
+                return operand
+        return call_node
 
 
 def _of_handler(

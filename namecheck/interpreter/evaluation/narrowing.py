@@ -30,6 +30,7 @@ from namecheck.interpreter.domain.cells import (
     RankOf,
     TensorTest,
     Truth,
+    Unless,
 )
 from namecheck.interpreter.domain.provenance import (
     Chain,
@@ -74,10 +75,13 @@ def decide(
         return fails, holds
     if isinstance(test, ast.BoolOp):
         return _decide_parts(interpreter, test, store, frame)
-    compared = _compared_flags(interpreter, test, store, frame)
-    if compared is not None:
-        apart, alike = _decide_difference(interpreter, *compared, store, frame)
-        return (alike, apart) if _asks_equality(test) else (apart, alike)
+    if isinstance(test, (ast.BinOp, ast.Compare)):
+        from namecheck.interpreter.evaluation import test_parts  # not every program has tests
+
+        compared = test_parts.compared_flags(interpreter, test, store, frame)
+        if compared is not None:
+            apart, alike = test_parts.decide_difference(interpreter, *compared, store, frame)
+            return (alike, apart) if test_parts.asks_equality(test) else (apart, alike)
     value = interpreter.evaluate(test, store, frame)
     ask(interpreter, test, value, store, frame)
     truth = interpreter.truth(value, store)
@@ -101,6 +105,9 @@ def _decide_parts(
     """``a and b``, ``a or b``: the later parts run on the paths that the earlier ones continue."""
     stop = isinstance(test.op, ast.Or)
     going, decided = [store], list[Store]()
+    from namecheck.interpreter.evaluation import test_parts  # not every program combines tests
+
+    literals = test_parts.literals(interpreter, test, store, frame)
     for part in grouped_operands(test):
         entered, going = going, []
         for path in entered:
@@ -113,45 +120,10 @@ def _decide_parts(
         decided, going = few(decided, store), few(going, store)
     if not going and not decided:
         raise PathEnds
+    for path in decided:
+        for key, truth in literals:
+            path.set(Unless(key, not truth), tuple(one for one in literals if one != (key, truth)))
     return (decided, going) if stop else (going, decided)
-
-
-def _compared_flags(
-    interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame
-) -> tuple[ast.expr, ast.expr] | None:
-    """The operands of ``a ^ b``, ``a != b``, ``a == b`` if they are variables of unknown truth."""
-    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitXor):
-        operands = test.left, test.right
-    elif isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
-        if len(test.ops) > 1:
-            return None
-        operands = test.left, test.comparators[0]
-    else:
-        return None
-    if not all(isinstance(operand, (ast.Name, ast.Attribute)) for operand in operands):
-        return None
-    with interpreter.findings.silenced():
-        values = [interpreter.evaluate(operand, store, frame) for operand in operands]
-    flags = [isinstance(value, Opaque) and value.kind == "bool" for value in values]
-    return operands if all(flags) else None
-
-
-def _asks_equality(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)
-
-
-def _decide_difference(
-    interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
-) -> tuple[list[Store], list[Store]]:
-    """The paths on which one of two flags holds alone, and those on which both do or neither."""
-    holds, fails = decide(interpreter, left_node, store, frame)
-    apart, alike = list[Store](), list[Store]()
-    for truth, paths in ((True, holds), (False, fails)):
-        for path in paths:
-            both, one = decide(interpreter, right_node, path, frame)
-            apart += one if truth else both
-            alike += both if truth else one
-    return apart, alike
 
 
 def few(paths: list[Store], base: Store) -> list[Store]:
@@ -194,12 +166,16 @@ def assume(
 
 def learn_truth(identity: object, truth: bool, store: Store) -> None:
     """Write that an opaque value is true, or that it is not, and what follows from that."""
-    key, positive = _positive(identity, truth)
-    store.set(Truth(key), positive)
+    key, outcome = positive(identity, truth)
+    store.set(Truth(key), outcome)
+    alternatives: tuple[tuple[Hashable, bool], ...] = store.get(Unless(key, outcome)) or ()
+    left = [one for one in alternatives if store.fact(Truth, one[0]) is not (not one[1])]
+    if len(left) == 1:
+        learn_truth(*left[0], store)
     if isinstance(key, Key):
         if key.foreign:
             store.set(FOREIGN, True)
-        _imply(key, positive, store)
+        _imply(key, outcome, store)
 
 
 def learn_equal(key: Key, value: Value, store: Store, *, truth: bool = True) -> None:
@@ -256,7 +232,8 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                 learn_truth(part, truth, store)
 
 
-def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:
+def positive(entry_key: object, truth: bool) -> tuple[object, bool]:
+    """What a test negates, and the truth of that."""
     while isinstance(entry_key, Key) and isinstance(entry_key.provenance, Negation):
         entry_key, truth = entry_key.provenance.value, not truth
     return entry_key, truth
@@ -321,6 +298,13 @@ def _refine_comparison(
     store: Store,
     frame: Frame,
 ) -> bool:
+    if isinstance(relation, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        if any(isinstance(node, (ast.Constant, ast.UnaryOp)) for node in (left_node, right_node)):
+            from namecheck.interpreter.evaluation import test_parts  # not every program orders
+
+            operands = (left_node, right_node)
+            test_parts.learn_bounds(interpreter, relation, operands, truth, store, frame)
+        return True
     if isinstance(left_node, ast.Constant):
         left_node, right_node = right_node, left_node
     negated = isinstance(relation, (ast.IsNot, ast.NotEq))

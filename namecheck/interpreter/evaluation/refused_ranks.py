@@ -7,7 +7,6 @@ ranks it takes. Where it branched before on what nobody knows, its caller may me
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from typing import Final
 
 from namecheck.core.dims import Dims
@@ -81,26 +80,37 @@ def accept(interpreter: Interpreter, tensor_value: TensorValue, node: Node, fram
 def check_guard(
     interpreter: Interpreter,
     test: ast.expr,
-    body: Sequence[ast.stmt],
+    raised: ast.expr | None,
     store: Store,
     frame: Frame,
 ) -> None:
     """Report a test of the rank of an argument that certainly leads to a ``raise``."""
-    if not frame.is_called or not body or not isinstance(body[-1], ast.Raise):
-        return
+    with interpreter.findings.silenced(), interpreter.progress.unaffected():
+        error = guards.error_of(interpreter, raised, store, frame)
+    demand = f"'{frame.name}' raises an error where `{ast.unparse(test)}`"
+    _check(interpreter, test, demand, store, frame, error or "RuntimeError")
+
+
+def check_assertion(interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame) -> None:
+    """Report an assertion about the rank of an argument that certainly fails."""
+    demand = f"'{frame.name}' asserts `{ast.unparse(test)}`"
+    _check(interpreter, test, demand, store, frame, "AssertionError")
+
+
+def _check(
+    interpreter: Interpreter, test: ast.expr, demand: str, store: Store, frame: Frame, error: str
+) -> None:
     subject = _subject(test)
     if subject is None:
         return
     with interpreter.findings.silenced(), interpreter.progress.unaffected():
         value = interpreter.evaluate(subject, store, frame)
-        error = guards.error_of(interpreter, body[-1].exc, store, frame)
     if not isinstance(value, TensorValue) or joins.held(value, store).tensor.dims.open:
         return
     where = _passed(value, subject, frame)
     if where is None or where[0] is frame:
         return
-    demand = f"'{frame.name}' raises an error where `{ast.unparse(test)}`"
-    refuse(interpreter, value, subject, demand, store, frame, error=error or "RuntimeError")
+    refuse(interpreter, value, subject, demand, store, frame, error=error)
 
 
 def _subject(test: ast.expr) -> ast.Name | None:

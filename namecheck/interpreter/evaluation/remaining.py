@@ -9,6 +9,7 @@ from namecheck.interpreter.domain import identities
 from namecheck.interpreter.domain.candidates import AnyOf, Candidate, equals, of_truth, of_type
 from namecheck.interpreter.domain.cells import (
     MOST_CANDIDATES,
+    BoundsOf,
     CandidatesOf,
     ConstantOf,
     TensorTest,
@@ -86,6 +87,18 @@ def learn_order(two: tuple[Hashable, Hashable], store: Store) -> None:
     others = [order for order in orders if store.fact(Truth, order) is not False]
     if len(others) == 1:
         store.set(Truth(others[0]), True)
+
+
+def learn_bounds(opaque: Key, bounds: tuple[int | None, int | None], store: Store) -> None:
+    """An opaque int is not less than the first bound, and not greater than the second one."""
+    earlier_bounds: tuple[int | None, int | None] = store.fact(BoundsOf, opaque) or (None, None)
+    lows, highs = (
+        [b for b in pair if b is not None] for pair in zip(earlier_bounds, bounds, strict=True)
+    )
+    low, high = max(lows, default=None), min(highs, default=None)
+    store.set(BoundsOf(opaque), (low, high))
+    if low is not None and high is not None and high - low < MOST_CANDIDATES:
+        learn_among(opaque, tuple(map(Const, range(low, high + 1))), True, store)
 
 
 def learn_truth(opaque: Key, truth: bool, store: Store) -> None:

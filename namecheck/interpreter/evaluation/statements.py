@@ -294,6 +294,10 @@ class Statements:
     def _assert(self, test: ast.expr, store: Store, frame: Frame) -> list[Store]:
         holds, _ = narrowing.decide(self.interpreter, test, store, frame)
         if not holds and not isinstance(test, ast.Constant):
+            if frame.is_called:
+                from namecheck.interpreter.evaluation import refused_ranks  # few functions fail
+
+                refused_ranks.check_assertion(self.interpreter, test, store, frame)
             if self.interpreter.expects("AssertionError", frame):
                 self.interpreter.fail("AssertionError")
             return []  # what follows is right only for other values than are known here
@@ -360,11 +364,11 @@ class Statements:
     def _if(self, if_node: ast.If, store: Store, frame: Frame) -> list[Store]:
         holds, fails = narrowing.decide(self.interpreter, if_node.test, store, frame)
         if holds == [store] or fails == [store]:
-            if holds and self.interpreter.context.evidence is Evidence.OBSERVED:
-                from namecheck.interpreter.evaluation import refused_ranks  # where asked for
+            if holds and frame.is_called and isinstance(if_node.body[-1], ast.Raise):
+                from namecheck.interpreter.evaluation import refused_ranks  # few functions raise
 
-                body = if_node.body
-                refused_ranks.check_guard(self.interpreter, if_node.test, body, store, frame)
+                raised = if_node.body[-1].exc
+                refused_ranks.check_guard(self.interpreter, if_node.test, raised, store, frame)
             return self.execute(if_node.body if holds else if_node.orelse, [store], frame)
         exits = frame.exits
         foreign = store.get(FOREIGN)

@@ -115,9 +115,24 @@ def _is_unmeant_tensor(opaque: Opaque) -> bool:
     return isinstance(provenance, UnmeantTensor)
 
 
+# Libraries of which no class has tensors as its instances, and such classes of torch.
+_WITHOUT_TENSORS: Final = frozenset(
+    {"PIL", "collections", "cupy", "datetime", "jax", "numpy", "pandas", "pathlib", "scipy"}
+)
+_OTHERS_OF_TORCH: Final = frozenset(
+    {
+        *("torch.Generator", "torch.Size", "torch.device", "torch.dtype"),
+        *("torch.distributions.Distribution", "torch.nn.utils.rnn.PackedSequence"),
+        *(f"torch.nn.{name}" for name in ("Module", "ModuleDict", "ModuleList", "Sequential")),
+    }
+)
+
+
 def _is_of_classes(path: str, classes: tuple[str, ...]) -> bool | None:
     if path in classes:
         return True
+    if path in _OTHERS_OF_TORCH or path.partition(".")[0] in _WITHOUT_TENSORS:
+        return False if classes == _TYPES["TensorValue"] else None
     has_types = path.startswith("builtins.") or path == "torch.Tensor"
     return False if has_types and path != "builtins.object" else None
 

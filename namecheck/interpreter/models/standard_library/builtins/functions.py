@@ -16,9 +16,11 @@ from namecheck.interpreter.domain.values import (
     NONE,
     TRUE,
     BoundMethod,
+    ClassValue,
     Const,
     DictValue,
     External,
+    FunctionValue,
     Instance,
     ListValue,
     Opaque,
@@ -266,8 +268,11 @@ def type_(interpreter: Interpreter, call: Call) -> Value:
 @model("builtins.callable")
 def callable_(interpreter: Interpreter, call: Call) -> Value:
     """``callable(value)``."""
-    if isinstance(call.argument(0), Const):
+    value = call.argument(0)
+    if isinstance(value, (Const, TensorValue)):
         return FALSE
+    if isinstance(value, (BoundMethod, ClassValue, FunctionValue)):
+        return TRUE
     return _same_for_same("callable", "bool", call)
 
 

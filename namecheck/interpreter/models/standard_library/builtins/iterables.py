@@ -240,6 +240,8 @@ def _any_or_all(interpreter: Interpreter, name: str, decisive: bool, call: Call)
     """An item whose truth is `decisive` decides the result."""
     content = primitives.items(interpreter, call.argument(0), call, whole=False)
     if isinstance(content, Repeated):
+        if isinstance(content.each, Opaque):
+            return Opaque(Result(name, (content.each.key,)), "bool")  # each stands for all items
         return interpreter.made_of([content.each], name, "bool")
     truths = [interpreter.truth(element, call.store) for element in content]
     if decisive not in truths and None in truths:
