@@ -8,6 +8,9 @@ model is wrong.
 Neither is the softmax over the batch, as the code itself calls that dimension: each sample would
 depend on the others. Samples that are weighed, or compared with each other, are summed over.
 
+Two kinds are reported in every file: the weights of an attention, where the code multiplies queries
+with transposed keys, and the softmax over a first dimension that is the batch.
+
 Weights that are renormalised (divided by their sum, before the contraction or after it, as are
 their sums: `c / c.sum(0)`) are deliberate and not reported. Neither are weights of a softmax over
 the last dimension that are transposed, or contracted by explicit letters, to sum the members of
@@ -59,7 +62,7 @@ from namecheck.core.names import UNKNOWN, Axis, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.tags import SCORES
-from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
 from namecheck.lints.shared import following, subscripts
 from namecheck.lints.shared.doubts import Doubts
@@ -83,6 +86,9 @@ _OF_A_MATRIX: Final = ("T", "t")
 _OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 # What changes the elements of weights, and leaves each dim where it is.
 _UNMOVED: Final = ("scales", "masks")
+_VIEWS: Final = ("view", "reshape")
+# The last two dims of scores, counted from the right.
+_SIDES: Final = (1, 2)
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _OF_MATRICES: Final = (*PRODUCTS, "mm", "linalg.matmul")
 # The fewest dims of samples of which none is weighed as a whole.
@@ -133,7 +139,7 @@ class Lint(Listener):
         """Check a contraction of weights, and tag weights."""
         if applied.flow is None:
             self._excuse_normalised(applied)
-            return result
+            return _viewed(applied, result)
         if applied.flow == "normalises" and self._is_over_batch(applied):
             return result
         if applied.flow in _SUMMING:
@@ -184,14 +190,19 @@ class Lint(Listener):
             return  # two weights: a step of a Markov chain does not contract its own dim
         operand, weights = candidates[0]
         summed = _summed(applied, operand)
-        if weights.from_end and (weights.name is UNKNOWN or UNKNOWN in summed):
+        is_named = weights.name is not UNKNOWN and all(
+            following.is_other(name, weights.name) for name in summed
+        )
+        if weights.from_end and not is_named:
             self._check_place(applied, operand, weights)
             return
-        if not summed or not all(following.is_other(name, weights.name) for name in summed):
+        if not summed or not is_named:
             return
         if _mixes(applied, operand, weights) or _is_backward(applied):
             return
         meant = weights.last and (weights.turned or applied.operator in SUBSCRIPTS)
+        if _mixes_heads(applied, operand, weights):
+            return
         if meant and _are_groups(weights, summed):
             return
         if len(summed) > 1 or any(isinstance(n, Axis) and len(n.factors) > 1 for n in summed):
@@ -216,7 +227,7 @@ class Lint(Listener):
             "Take the softmax over the dim that is summed afterwards.",
             (),
         )
-        self._doubts.add(place, finding)
+        self._doubts.add(place, replace(finding, assured=argument in (0, -dims.min_rank)))
         return True
 
     def _check_place(
@@ -231,7 +242,7 @@ class Lint(Listener):
             letter = (
                 None if weights.last else _other_summed_letter(applied, tensor_operand, weights)
             )
-            if letter is not None:
+            if letter is not None and not _mixes_heads(applied, tensor_operand, weights):
                 self._doubt(applied, weights, f"the dim of '{letter}'")
             return
         if applied.operator not in PRODUCTS:
@@ -269,7 +280,7 @@ class Lint(Listener):
             f"Take the softmax over {summed_dims}.",
             (weights.place,),
         )
-        self._doubts.add(weights.place, finding)
+        self._doubts.add(weights.place, replace(finding, assured=weights.attends))
 
 
 def _is_batch(dims: Dims, index: int) -> bool:
@@ -334,6 +345,9 @@ def _weights_of_result(applied: Applied) -> Weights | None:
         return Weights(name, place, name == first.dims[-1].name)
     if flow == "scales" and not following.is_scaled(applied):
         return _product(applied)
+    if applied.operator in SUBSCRIPTS:
+        tags = ((each, _weights(each)) for each in applied.operands)
+        return next((tag for each, tag in tags if tag and _mixes_heads(applied, each, tag)), None)
     weights = _weights(first) if flow in _PASSING else None
     if weights is None:
         return None
@@ -377,11 +391,37 @@ def _other_summed_letter(
     return summed[0] if term[weights.from_end] != summed[0] else None
 
 
+def _mixes_heads(applied: Applied, tensor_operand: TensorOperand, weights: Weights) -> bool:
+    """Whether an equation mixes the heads of an attention: ``bhij,hg->bgij``.
+
+    The weights stay those of the keys for the queries, which are its last two dims.
+    """
+    spelt = subscripts.of(applied) if applied.operator in SUBSCRIPTS else None
+    if not weights.attends or spelt is None or tensor_operand.position >= len(spelt.operands):
+        return False
+    last = spelt.operands[tensor_operand.position][-2:]
+    others = [term for at, term in enumerate(spelt.operands) if at != tensor_operand.position]
+    return spelt.result[-2:] == last and not any({*last} & {*term} for term in others)
+
+
 def _turned(applied: Applied) -> str | None:
     """The tag of a transposed tensor: whether it is a matrix."""
     if applied.flow != "turns":
         return None
     return _MATRIX if applied.operator in _OF_A_MATRIX else _TURNED
+
+
+def _viewed(applied: Applied, result: Value) -> Value:
+    """The result of a view, with the tag of the scores whose last two dims it keeps."""
+    kind = applied.operands[0].tag(SCORES) if applied.operands else None
+    if kind is None or applied.operator not in _VIEWS or not isinstance(result, TensorValue):
+        return result
+    sides, viewed = (
+        [None if dim is None else word(dim.name) for dim in map(dims.from_right, _SIDES)]
+        for dims in (applied.operands[0].dims, result.initial.tensor.dims)
+    )
+    kept = sides == viewed and None not in sides
+    return following.tagged(result, SCORES, kind) if kept else result
 
 
 def _scores(applied: Applied) -> str | None:
