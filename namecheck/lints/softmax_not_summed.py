@@ -61,10 +61,9 @@ from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Axis, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.tags import SCORES
-from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
-from namecheck.lints.shared import following, subscripts
+from namecheck.lints.shared import following, scores, subscripts
 from namecheck.lints.shared.doubts import Doubts
 from namecheck.lints.shared.following import PRODUCTS
 from namecheck.lints.shared.subscripts import SUBSCRIPTS
@@ -73,22 +72,10 @@ CODE: Final = "NC601"
 DOUBTFUL: Final = True
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes", "masks")
-# The kinds of scores, and the tag of tensors that were transposed last. The scores of an attention
-# are the products with a transposed tensor, of queries and keys; other products may be assignments,
-# and those with a matrix, `x @ words.T`, are the logits of classes.
-_ATTENTION: Final = "attention"
-_OTHER: Final = "other scores"
 # The key of the tag of what weights have summed.
 _SUMS: Final = "NC601 sums"
-_TURNED: Final = "turned"
-_MATRIX: Final = "matrix"
-_OF_A_MATRIX: Final = ("T", "t")
-_OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 # What changes the elements of weights, and leaves each dim where it is.
 _UNMOVED: Final = ("scales", "masks")
-_VIEWS: Final = ("view", "reshape")
-# The last two dims of scores, counted from the right.
-_SIDES: Final = (1, 2)
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
 _OF_MATRICES: Final = (*PRODUCTS, "mm", "linalg.matmul")
 # The fewest dims of samples of which none is weighed as a whole.
@@ -139,7 +126,7 @@ class Lint(Listener):
         """Check a contraction of weights, and tag weights."""
         if applied.flow is None:
             self._excuse_normalised(applied)
-            return _viewed(applied, result)
+            return scores.viewed(applied, result)
         if applied.flow == "normalises" and self._is_over_batch(applied):
             return result
         if applied.flow in _SUMMING:
@@ -149,8 +136,7 @@ class Lint(Listener):
             self._excuse(applied)
         elif applied.flow == "divides":
             self._excuse_shares(applied)
-        result = following.tagged(result, SCORES, _scores(applied))
-        result = following.tagged(result, _TURNED, _turned(applied))
+        result = scores.tagged(applied, result)
         result = following.tagged(result, _SUMS, _sums_of_result(applied))
         return following.tagged(result, CODE, _weights_of_result(applied))
 
@@ -253,7 +239,7 @@ class Lint(Listener):
             self._doubt(applied, weights, "the last dim")
         elif tensor_operand.position == 1 and weights.attends and weights.from_end == -1:
             left = [each for each in applied.operands if each.position == 0]
-            if all(each.tag(_TURNED) is None for each in left):
+            if all(each.tag(scores.TURNED) is None for each in left):
                 self._doubt(applied, weights, "dim -2")
 
     def _check_product(self, applied: Applied) -> None:
@@ -404,64 +390,18 @@ def _mixes_heads(applied: Applied, tensor_operand: TensorOperand, weights: Weigh
     return spelt.result[-2:] == last and not any({*last} & {*term} for term in others)
 
 
-def _turned(applied: Applied) -> str | None:
-    """The tag of a transposed tensor: whether it is a matrix."""
-    if applied.flow != "turns":
-        return None
-    return _MATRIX if applied.operator in _OF_A_MATRIX else _TURNED
-
-
-def _viewed(applied: Applied, result: Value) -> Value:
-    """The result of a view, with the tag of the scores whose last two dims it keeps."""
-    kind = applied.operands[0].tag(SCORES) if applied.operands else None
-    if kind is None or applied.operator not in _VIEWS or not isinstance(result, TensorValue):
-        return result
-    sides, viewed = (
-        [None if dim is None else word(dim.name) for dim in map(dims.from_right, _SIDES)]
-        for dims in (applied.operands[0].dims, result.initial.tensor.dims)
-    )
-    kept = sides == viewed and None not in sides
-    return following.tagged(result, SCORES, kind) if kept else result
-
-
-def _scores(applied: Applied) -> str | None:
-    """The tag of a product, perhaps scaled or masked: the kind of its right factor."""
-    operands = applied.operands
-    if applied.operator in SUBSCRIPTS:
-        return _scores_of_equation(applied)
-    if applied.operator in PRODUCTS:
-        right = [each for each in operands if each.position == 1]
-        return _ATTENTION if right and right[0].tag(_TURNED) == _TURNED else _OTHER
-    if applied.flow not in _OF_SCORES:
-        return None
-    kinds = [each.tag(SCORES) for each in operands if each.tags]
-    return next((kind for kind in (_ATTENTION, _OTHER) if kind in kinds), None)
-
-
-def _scores_of_equation(applied: Applied) -> str | None:
-    """The tag of ``bhid,bhjd->bhij``: each of the last two dims is that of one operand alone."""
-    spelt = subscripts.of(applied)
-    if spelt is None or len(spelt.operands) != 2 or len(spelt.result) < 3:
-        return None
-    one, other = ({*term} for term in spelt.operands)
-    queries, keys = spelt.result[-2:]
-    if queries not in one - other or keys not in other - one:
-        return None
-    return _ATTENTION if len(one & other - {*spelt.result}) == 1 else None
-
-
 def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights | None:
     """The tag of the weights of scores, whose dim is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
-    kind = applied.operands[0].tag(SCORES)
+    kind = applied.operands[0].tag(scores.KEY)
     if kind is None:
         return None  # the columns of a matrix may add up to 1 on purpose
     from_end = argument if argument < 0 else argument - len(dims.prefix)
     if from_end >= 0:
         return None
     place = applied.place(f"normalised over dim {from_end} here")
-    attends = kind == _ATTENTION
+    attends = kind == scores.ATTENTION
     return Weights(UNKNOWN, place, from_end == -1, from_end=from_end, attends=attends)
 
 
@@ -521,7 +461,7 @@ def _is_turned_or_vector(tensor_operand: TensorOperand) -> bool:
     dims = tensor_operand.dims
     last = dims.from_right(1)
     is_column = last is not None and last.size == 1
-    return tensor_operand.tag(_TURNED) is not None or dims.rank == 1 or is_column
+    return tensor_operand.tag(scores.TURNED) is not None or dims.rank == 1 or is_column
 
 
 def _is_backward(applied: Applied) -> bool:

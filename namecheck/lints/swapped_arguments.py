@@ -9,7 +9,8 @@ and of functions and layers of `torch.nn`.
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
 (`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters, a function that
 only makes this call, or whose name says so (`inverse`, `swap`), a function that passes the two in
-the other order as well, to another layer perhaps, or assigns them to each other, a call whose
+the other order as well, to another layer perhaps (but for a function whose parameters are called as
+they are, in that order), or assigns them to each other, a call whose
 results go to the same words in the order of its arguments, an argument that is transposed, in the
 call or before, a tensor that is passed twice (`attention(keys, queries, queries)`), losses that are
 symmetric, functions that compare (`distance`, `error`), and constructors: a decoder's layer has its
@@ -52,7 +53,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from namecheck import operators
 from namecheck.core.findings import Facts, Finding, OperandFacts, Place
@@ -76,6 +77,7 @@ _SYMMETRIC: Final = (
     "CosineSimilarity", "PairwiseDistance", "CosineEmbeddingLoss",
 )  # fmt: skip
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 # Words of a variable that do not say which tensor it is.
 _GENERIC: Final = (
     "emb", "embeds", "features", "feats", "heads", "hidden", "input", "inputs", "layer", "proj",
@@ -103,6 +105,7 @@ _EXCHANGES: Final = (
 _TURNING: Final = frozenset(
     {"T", "mT", "movedim", "permute", "rot90", "swapaxes", "swapdims", "t", "transpose"}
 )
+_LIBRARIES: Final = ("F", "functional", "np", "torch")
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
     "agree", "close", "compare", "contain", "contained", "contains", "corr", "dice", "diff",
@@ -110,6 +113,21 @@ _COMPARES: Final = (
     # The inverse of a ratio is one, too: that of a signal and its noise.
     "nsr", "ratio", "snr",
 )  # fmt: skip
+
+
+class _Callee(NamedTuple):
+    """The only function that a call has entered, and the arguments called as its parameters."""
+
+    function: _Definition | None
+    own: frozenset[str]
+
+
+class _Converse(NamedTuple):
+    """A call's function, the words of two arguments, and the calls with the other order."""
+
+    function: _Definition
+    words: frozenset[str]
+    calls: tuple[ast.Call, ...]
 
 
 class Lint(Listener):
@@ -122,6 +140,8 @@ class Lint(Listener):
 
     def __init__(self) -> None:
         self._doubts: Doubts[ast.Call] = Doubts()
+        self._callees: dict[ast.Call, _Callee] = {}
+        self._converse: dict[ast.Call, _Converse] = {}
 
     def on_enter(self, entered: Entered) -> None:
         """Compare the arguments of a call of a function of the program."""
@@ -131,11 +151,15 @@ class Lint(Listener):
             self._doubts.excuse(call_node)
             return
         parameter_words = _parameters(function)[bound:]
+        self._note_callee(call_node, function, parameter_words)
         exchanged = None if function is entered.around else _crossed(call_node, parameter_words)
         if exchanged is None:
             self._doubts.excuse(call_node)
             return
-        unlike = _are_unlike(function, [bound + at for at in exchanged])
+        if not _are_unlike(function, [bound + at for at in exchanged]):
+            calls = tuple(_converse_calls(call_node, exchanged, entered.around))
+            words = frozenset(_variable(call_node.args[at]) for at in exchanged)
+            self._converse[call_node] = _Converse(function, words, calls)
         values = [entered.args[bound + at] for at in exchanged]
         of_tensors = all(isinstance(value, TensorValue) for value in values)
         if _is_meant(
@@ -143,7 +167,6 @@ class Lint(Listener):
             exchanged,
             function.name,
             entered.around,
-            unlike=unlike,
             of_tensors=of_tensors,
         ):
             self._doubts.excuse(call_node)
@@ -171,7 +194,32 @@ class Lint(Listener):
         """The calls of which no callee takes the arguments in their order."""
         for call_node, callee in _of_chosen(source):
             self._compare(source, call_node, _parameters(callee), callee.name)
+        for call_node, converse in self._converse.items():
+            if not all(self._is_straight(each, converse) for each in converse.calls):
+                self._doubts.excuse(call_node)
         return self._doubts.findings()
+
+    def _note_callee(
+        self, call_node: ast.Call, function: _Definition, parameter_words: Sequence[str]
+    ) -> None:
+        """Note the arguments that are called as the parameters they are bound to."""
+        own = frozenset(
+            _variable(argument)
+            for argument, parameter in zip(call_node.args, parameter_words, strict=False)
+            if _stem(_variable(argument)) == _stem(parameter)
+        )
+        known = self._callees.setdefault(call_node, _Callee(function, own))
+        if known.function is not function:
+            self._callees[call_node] = _Callee(None, known.own & own)
+
+    def _is_straight(self, one_call: ast.Call, converse: _Converse) -> bool:
+        """Whether another function takes two words in the other order, which is its own."""
+        callee = self._callees.get(one_call)
+        return (
+            callee is not None
+            and callee.function not in (None, converse.function)
+            and converse.words <= callee.own
+        )
 
     def _compare(
         self,
@@ -187,11 +235,13 @@ class Lint(Listener):
         if exchanged is None:
             return
         around = _scopes(source.tree).get(call_node, source.tree)
+        if any(_converse_calls(call_node, exchanged, around)):
+            return
         if not _is_meant(call_node, exchanged, own_name, around, of_tensors=of_tensors):
             self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
 
 
-def _parameters(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+def _parameters(definition: _Definition) -> list[str]:
     """The words of the parameters that arguments are bound to by their positions."""
     return [each.arg for each in (*definition.args.posonlyargs, *definition.args.args)]
 
@@ -285,9 +335,7 @@ def _unnumbered(word: str) -> str:
     return re.sub(r"\d", "", word)
 
 
-def _are_unlike(
-    definition: ast.FunctionDef | ast.AsyncFunctionDef, positions: Sequence[int]
-) -> bool:
+def _are_unlike(definition: _Definition, positions: Sequence[int]) -> bool:
     """Whether two parameters are annotated as of two types, such as a word and a flag."""
     every = [*definition.args.posonlyargs, *definition.args.args]
     annotations = [every[at].annotation for at in positions]
@@ -301,12 +349,10 @@ def _is_meant(
     own_name: str,
     around: ast.AST,
     *,
-    unlike: bool = False,
     of_tensors: bool = False,
 ) -> bool:
     """Whether the code around a call says that its arguments are exchanged on purpose.
 
-    Arguments of two types are `unlike`: passing them in the other order as well is no purpose.
     One of two tensors may have been transposed, or the image whose two sides they are.
     """
     names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
@@ -320,12 +366,11 @@ def _is_meant(
     if isinstance(around, _DEFINITIONS) and _only(around) is call_node:
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
-    calls, assignments = _written(around)
+    assignments = _written(around)[1]
     turned = _turned(assignments).intersection(names)
     if len(turned.intersection(words)) == 1 or (turned and not of_tensors):
         return True
-    converse = not unlike and any(_is_converse(each, call_node, exchanged) for each in calls)
-    return converse or any(
+    return any(
         _exchanges(each, words) or _keeps_order(each, call_node, words) for each in assignments
     )
 
@@ -358,7 +403,7 @@ def _written(around: ast.AST) -> tuple[Sequence[ast.Call], Sequence[ast.Assign]]
     return calls[:_MOST], [each for each in every if isinstance(each, ast.Assign)][:_MOST]
 
 
-def _only(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+def _only(definition: _Definition) -> ast.expr | None:
     """The value of the only statement of a function but for its docstring."""
     *before, last = definition.body
     if all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before):
@@ -371,6 +416,13 @@ def _is_passed_twice(call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
     every = [ast.dump(each) for each in call_node.args]
     every += [ast.dump(each.value) for each in call_node.keywords]
     return any(every.count(every[at]) > 1 for at in exchanged)
+
+
+def _converse_calls(
+    call_node: ast.Call, exchanged: tuple[int, int], around: ast.AST
+) -> Iterator[ast.Call]:
+    """The calls beside a call that pass two of its arguments in the other order."""
+    return (each for each in _written(around)[0] if _is_converse(each, call_node, exchanged))
 
 
 def _is_converse(one_call: ast.Call, call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
@@ -404,13 +456,37 @@ def _turned(assignments: Sequence[ast.Assign]) -> frozenset[str]:
     return frozenset(
         _variable(target)
         for each in assignments
-        if any(_is_turning(node) for node in nodes(each.value))
+        if _is_turned(each.value)
         for target in each.targets
     )
 
 
-def _is_turning(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in _TURNING
+def _is_turned(value: ast.expr) -> bool:
+    """Whether an expression is a transposed tensor, perhaps changed since: ``x.mT.contiguous()``.
+
+    A product with a transposed tensor is none.
+    """
+    node: ast.AST | None = value
+    while node is not None:
+        if isinstance(node, ast.Attribute) and node.attr in _TURNING:
+            return True
+        node = _followed(node)
+    return False
+
+
+def _followed(node: ast.AST) -> ast.AST | None:
+    """The expression whose dims another one has."""
+    if isinstance(node, ast.Call):
+        of = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        is_function = isinstance(of, ast.Name) and of.id in _LIBRARIES
+        if isinstance(node.func, ast.Attribute) and (not is_function or node.func.attr in _TURNING):
+            return node.func
+        return next(iter(node.args), None)
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return node.value
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        return node.left
+    return None
 
 
 def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[str]) -> bool:
