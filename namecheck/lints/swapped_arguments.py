@@ -4,7 +4,9 @@
 other's place. Where both tensors have the same dims, nothing raises. Words are compared without
 what says only that they are tensors: `key_states`, `keys` and `k` are all `key`; what both begin
 with says whose they are: `qkv_bias` and `qkv_weight`. It is reported of functions of the program,
-and of functions and layers of `torch.nn`.
+and of functions and layers of `torch.nn`. So is the one of three calls or more, each for a level of
+its own, that has two arguments in another order: `decoder4(enc3, dec3)` beside
+`decoder3(dec2, enc2)` and `decoder2(dec1, enc1)`.
 
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
 (`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters, a function that
@@ -105,6 +107,8 @@ _EXCHANGES: Final = (
 _TURNING: Final = frozenset(
     {"T", "mT", "movedim", "permute", "rot90", "swapaxes", "swapdims", "t", "transpose"}
 )
+# How many calls show the order of their arguments.
+_LEAST_LEVELS: Final = 2
 _LIBRARIES: Final = ("F", "functional", "np", "torch")
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
@@ -197,7 +201,11 @@ class Lint(Listener):
         for call_node, converse in self._converse.items():
             if not all(self._is_straight(each, converse) for each in converse.calls):
                 self._doubts.excuse(call_node)
-        return self._doubts.findings()
+        found = {finding.span: finding for finding in self._doubts.findings()}
+        for call_node, exchanged, beside in _out_of_step(source):
+            finding = _finding_beside(source, call_node, exchanged, beside)
+            found.setdefault(finding.span, finding)
+        return found.values()
 
     def _note_callee(
         self, call_node: ast.Call, function: _Definition, parameter_words: Sequence[str]
@@ -271,6 +279,32 @@ def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         callee = chosen.get(word)
         if callee is not None:
             yield call_node, callee
+
+
+def _out_of_step(source: Source) -> Iterator[tuple[ast.Call, tuple[int, int], ast.Call]]:
+    """The one of several calls, each of a level of its own, that has another order than the others.
+
+    ``decoder4(enc3, dec3)`` beside ``decoder3(dec2, enc2)`` and ``decoder2(dec1, enc1)``: the call,
+    the positions of its two arguments, and a call with the other order.
+    """
+    for scope in nodes(source.tree):
+        if not isinstance(scope, _DEFINITIONS):
+            continue
+        alike: dict[tuple[str, str, str], list[ast.Call]] = {}
+        for each in _written(scope)[0]:
+            levels = [_unnumbered(_variable(argument)) for argument in each.args]
+            if _is_of_a_level(each) and _differ(*levels):
+                alike.setdefault((_unnumbered(ast.unparse(each.func)), *levels), []).append(each)
+        for (called, first, second), calls in alike.items():
+            others = alike.get((called, second, first), [])
+            if len(calls) == 1 and len({_variable(one.args[0]) for one in others}) >= _LEAST_LEVELS:
+                yield calls[0], (0, 1), others[0]
+
+
+def _is_of_a_level(call_node: ast.Call) -> bool:
+    """Whether a call has two arguments, variables with the number of a level."""
+    words = [_variable(argument) for argument in call_node.args]
+    return len(words) == 2 and all(word != _unnumbered(word) for word in words)
 
 
 def _targets(node: ast.AST) -> list[str]:
@@ -504,17 +538,40 @@ def _finding(
     source: Source, call_node: ast.Call, exchanged: tuple[int, int], parameter_words: Sequence[str]
 ) -> Finding:
     """The finding at a call, with the two arguments under its line."""
-    one, other = (call_node.args[at] for at in exchanged)
-    texts = [source.segment(source.span(each)) for each in (one, other)]
+    one, other = (source.segment(source.span(call_node.args[at])) for at in exchanged)
     message = (
-        f"Two arguments stand at each other's parameters: `{texts[0]}` is passed as "
-        f"'{parameter_words[exchanged[0]]}', and `{texts[1]}` as '{parameter_words[exchanged[1]]}'."
+        f"Two arguments stand at each other's parameters: `{one}` is passed as "
+        f"'{parameter_words[exchanged[0]]}', and `{other}` as '{parameter_words[exchanged[1]]}'."
     )
+    notes = [f"parameter '{parameter_words[at]}'" for at in exchanged]
+    return _marked(source, call_node, exchanged, message, notes)
+
+
+def _finding_beside(
+    source: Source, call_node: ast.Call, exchanged: tuple[int, int], beside: ast.Call
+) -> Finding:
+    """The finding at a call whose arguments have another order than those of a call beside it."""
+    one, other = (source.segment(source.span(call_node.args[at])) for at in exchanged)
+    usual = source.segment(source.span(beside))
+    message = (
+        f"Two arguments stand in another order than in the calls of the other levels: `{one}` "
+        f"before `{other}`, but `{usual}`."
+    )
+    notes = [f"where `{source.segment(source.span(beside.args[at]))}` stands" for at in exchanged]
+    return _marked(source, call_node, exchanged, message, notes)
+
+
+def _marked(
+    source: Source,
+    call_node: ast.Call,
+    exchanged: tuple[int, int],
+    message: str,
+    notes: Sequence[str],
+) -> Finding:
+    """A finding at a call, with a note under each of two arguments."""
     marks = tuple(
-        Place(
-            source.filename, source.span(call_node.args[at]), f"parameter '{parameter_words[at]}'"
-        )
-        for at in exchanged
+        Place(source.filename, source.span(call_node.args[at]), note)
+        for at, note in zip(exchanged, notes, strict=True)
     )
     return Finding(
         CODE,
