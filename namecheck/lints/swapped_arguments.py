@@ -56,7 +56,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import ClassVar, Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple
 
 from namecheck import operators
 from namecheck.core.findings import Facts, Finding, OperandFacts, Place
@@ -64,6 +64,7 @@ from namecheck.core.syntax import Source
 from namecheck.core.trees import children, nodes
 from namecheck.interpreter.domain.values import Opaque, TensorValue, Union, Value
 from namecheck.interpreter.evaluation.events import Applied, Entered, Listener
+from namecheck.lints.shared import turned_tensors
 from namecheck.lints.shared.doubts import Doubts
 
 CODE: Final = "NC605"
@@ -80,7 +81,6 @@ _SYMMETRIC: Final = (
     "CosineSimilarity", "PairwiseDistance", "CosineEmbeddingLoss",
 )  # fmt: skip
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 # Words of a variable that do not say which tensor it is.
 _GENERIC: Final = (
     "emb", "embeds", "features", "feats", "heads", "hidden", "input", "inputs", "layer", "proj",
@@ -107,12 +107,8 @@ _EXCHANGES: Final = (
     "adjoint", "backward", "bwd", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "jvp",
     "mirror", "reverse", "swap", "symmetric", "transpose", "vjp",
 )  # fmt: skip
-_TURNING: Final = frozenset(
-    {"T", "mT", "movedim", "permute", "rot90", "swapaxes", "swapdims", "t", "transpose"}
-)
 # How many calls show the order of their arguments.
 _LEAST_LEVELS: Final = 2
-_LIBRARIES: Final = ("F", "functional", "np", "torch")
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
     "agree", "close", "compare", "contain", "contained", "contains", "corr", "dice", "diff",
@@ -125,14 +121,14 @@ _COMPARES: Final = (
 class _Callee(NamedTuple):
     """The only function that a call has entered, and the arguments called as its parameters."""
 
-    function: _Definition | None
+    sole_definition: ast.FunctionDef | ast.AsyncFunctionDef | None
     own: frozenset[str]
 
 
 class _Converse(NamedTuple):
     """A call's function, the words of two arguments, and the calls with the other order."""
 
-    function: _Definition
+    definition: ast.FunctionDef | ast.AsyncFunctionDef
     words: frozenset[str]
     calls: tuple[ast.Call, ...]
 
@@ -216,7 +212,10 @@ class Lint(Listener):
         return found.values()
 
     def _note_callee(
-        self, call_node: ast.Call, function: _Definition, parameter_words: Sequence[str]
+        self,
+        call_node: ast.Call,
+        definition: ast.FunctionDef | ast.AsyncFunctionDef,
+        parameter_words: Sequence[str],
     ) -> None:
         """Note the arguments that are called as the parameters they are bound to."""
         own = frozenset(
@@ -224,8 +223,8 @@ class Lint(Listener):
             for argument, parameter in zip(call_node.args, parameter_words, strict=False)
             if _stem(_variable(argument)) == _stem(parameter)
         )
-        known = self._callees.setdefault(call_node, _Callee(function, own))
-        if known.function is not function:
+        known = self._callees.setdefault(call_node, _Callee(definition, own))
+        if known.sole_definition is not definition:
             self._callees[call_node] = _Callee(None, known.own & own)
 
     def _is_straight(self, one_call: ast.Call, converse: _Converse) -> bool:
@@ -233,7 +232,7 @@ class Lint(Listener):
         callee = self._callees.get(one_call)
         return (
             callee is not None
-            and callee.function not in (None, converse.function)
+            and callee.sole_definition not in (None, converse.definition)
             and converse.words <= callee.own
         )
 
@@ -257,7 +256,7 @@ class Lint(Listener):
             self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
 
 
-def _parameters(definition: _Definition) -> list[str]:
+def _parameters(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     """The words of the parameters that arguments are bound to by their positions."""
     return [each.arg for each in (*definition.args.posonlyargs, *definition.args.args)]
 
@@ -300,9 +299,11 @@ def _out_of_step(source: Source) -> Iterator[tuple[ast.Call, tuple[int, int], as
             continue
         alike: dict[tuple[str, str, str], list[ast.Call]] = {}
         for each in _written(scope)[0]:
-            levels = [_unnumbered(_variable(argument)) for argument in each.args]
-            if _is_of_a_level(each) and _differ(*levels):
-                alike.setdefault((_unnumbered(ast.unparse(each.func)), *levels), []).append(each)
+            if not _is_of_a_level(each):
+                continue
+            one, other = (_unnumbered(_variable(argument)) for argument in each.args)
+            if _differ(one, other):
+                alike.setdefault((_unnumbered(ast.unparse(each.func)), one, other), []).append(each)
         for (called, first, second), calls in alike.items():
             others = alike.get((called, second, first), [])
             if len(calls) == 1 and len({_variable(one.args[0]) for one in others}) >= _LEAST_LEVELS:
@@ -384,7 +385,9 @@ def _unnumbered(word: str) -> str:
     return re.sub(r"\d", "", word)
 
 
-def _are_unlike(definition: _Definition, positions: Sequence[int]) -> bool:
+def _are_unlike(
+    definition: ast.FunctionDef | ast.AsyncFunctionDef, positions: Sequence[int]
+) -> bool:
     """Whether two parameters are annotated as of two types, such as a word and a flag."""
     every = [*definition.args.posonlyargs, *definition.args.args]
     annotations = [every[at].annotation for at in positions]
@@ -416,7 +419,7 @@ def _is_meant(
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
     assignments = _written(around)[1]
-    turned = _turned(assignments).intersection(names)
+    turned = turned_tensors.variables(assignments).intersection(names)
     if len(turned.intersection(words)) == 1 or (turned and not of_tensors):
         return True
     return any(
@@ -452,7 +455,7 @@ def _written(around: ast.AST) -> tuple[Sequence[ast.Call], Sequence[ast.Assign]]
     return calls[:_MOST], [each for each in every if isinstance(each, ast.Assign)][:_MOST]
 
 
-def _only(definition: _Definition) -> ast.expr | None:
+def _only(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
     """The value of the only statement of a function but for its docstring."""
     *before, last = definition.body
     if all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in before):
@@ -498,44 +501,6 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
         return False
     to, of = ([_variable(each) for each in side.elts] for side in (target, value))
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
-
-
-def _turned(assignments: Sequence[ast.Assign]) -> frozenset[str]:
-    """The variables that are given a transposed tensor: ``y = x.mT``."""
-    return frozenset(
-        _variable(target)
-        for each in assignments
-        if _is_turned(each.value)
-        for target in each.targets
-    )
-
-
-def _is_turned(value: ast.expr) -> bool:
-    """Whether an expression is a transposed tensor, perhaps changed since: ``x.mT.contiguous()``.
-
-    A product with a transposed tensor is none.
-    """
-    node: ast.AST | None = value
-    while node is not None:
-        if isinstance(node, ast.Attribute) and node.attr in _TURNING:
-            return True
-        node = _followed(node)
-    return False
-
-
-def _followed(node: ast.AST) -> ast.AST | None:
-    """The expression whose dims another one has."""
-    if isinstance(node, ast.Call):
-        of = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-        is_function = isinstance(of, ast.Name) and of.id in _LIBRARIES
-        if isinstance(node.func, ast.Attribute) and (not is_function or node.func.attr in _TURNING):
-            return node.func
-        return next(iter(node.args), None)
-    if isinstance(node, (ast.Attribute, ast.Subscript)):
-        return node.value
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
-        return node.left
-    return None
 
 
 def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[str]) -> bool:
