@@ -132,7 +132,8 @@ class Finding:
     each with its names); `related` are other places (where each name came from, the call that
     passed the tensor); `error` is the type of the exception that torch raises. `by_axes` says that
     the finding depends on names from annotations, which no tensor has at run time. Fixes read the
-    `facts`. `plain` says that the file whose analysis found it declares no dims.
+    `facts`. `plain` says that the file whose analysis found it declares no dims. One that is
+    `assured` is reported there although its code is doubtful: it is of a kind that was never false.
     """
 
     code: str
@@ -146,6 +147,7 @@ class Finding:
     by_axes: bool = False
     facts: Facts | None = None
     plain: bool = False
+    assured: bool = False
 
     def relocated(self, path_of: Callable[[str], str]) -> Finding:
         """The same finding with other paths: each file under the one that `path_of` returns."""

@@ -8,6 +8,9 @@ model is wrong.
 Neither is the softmax over the batch, as the code itself calls that dimension: each sample would
 depend on the others. Samples that are weighed, or compared with each other, are summed over.
 
+Two kinds are reported in every file: the weights of an attention, where the code multiplies queries
+with transposed keys, and the softmax over a first dimension that is the batch.
+
 Weights that are renormalised (divided by their sum, before the contraction or after it, as are
 their sums: `c / c.sum(0)`) are deliberate and not reported. Neither are weights of a softmax over
 the last dimension that are transposed, or contracted by explicit letters, to sum the members of
@@ -58,10 +61,9 @@ from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Axis, Name, show_name, word
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.tags import SCORES
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
-from namecheck.lints.shared import following, subscripts
+from namecheck.lints.shared import following, scores, subscripts
 from namecheck.lints.shared.doubts import Doubts
 from namecheck.lints.shared.following import PRODUCTS
 from namecheck.lints.shared.subscripts import SUBSCRIPTS
@@ -70,17 +72,8 @@ CODE: Final = "NC601"
 DOUBTFUL: Final = True
 
 _PASSING: Final = ("turns", "scales", "carries", "indexes", "masks")
-# The kinds of scores, and the tag of tensors that were transposed last. The scores of an attention
-# are the products with a transposed tensor, of queries and keys; other products may be assignments,
-# and those with a matrix, `x @ words.T`, are the logits of classes.
-_ATTENTION: Final = "attention"
-_OTHER: Final = "other scores"
 # The key of the tag of what weights have summed.
 _SUMS: Final = "NC601 sums"
-_TURNED: Final = "turned"
-_MATRIX: Final = "matrix"
-_OF_A_MATRIX: Final = ("T", "t")
-_OF_SCORES: Final = ("scales", "divides", "carries", "meets", "bounds", "masks")
 # What changes the elements of weights, and leaves each dim where it is.
 _UNMOVED: Final = ("scales", "masks")
 _WIDENING: Final = ("unsqueeze", "unsqueeze_", "align_to")
@@ -133,7 +126,7 @@ class Lint(Listener):
         """Check a contraction of weights, and tag weights."""
         if applied.flow is None:
             self._excuse_normalised(applied)
-            return result
+            return scores.viewed(applied, result)
         if applied.flow == "normalises" and self._is_over_batch(applied):
             return result
         if applied.flow in _SUMMING:
@@ -143,8 +136,7 @@ class Lint(Listener):
             self._excuse(applied)
         elif applied.flow == "divides":
             self._excuse_shares(applied)
-        result = following.tagged(result, SCORES, _scores(applied))
-        result = following.tagged(result, _TURNED, _turned(applied))
+        result = scores.tagged(applied, result)
         result = following.tagged(result, _SUMS, _sums_of_result(applied))
         return following.tagged(result, CODE, _weights_of_result(applied))
 
@@ -184,14 +176,19 @@ class Lint(Listener):
             return  # two weights: a step of a Markov chain does not contract its own dim
         operand, weights = candidates[0]
         summed = _summed(applied, operand)
-        if weights.from_end and (weights.name is UNKNOWN or UNKNOWN in summed):
+        is_named = weights.name is not UNKNOWN and all(
+            following.is_other(name, weights.name) for name in summed
+        )
+        if weights.from_end and not is_named:
             self._check_place(applied, operand, weights)
             return
-        if not summed or not all(following.is_other(name, weights.name) for name in summed):
+        if not summed or not is_named:
             return
         if _mixes(applied, operand, weights) or _is_backward(applied):
             return
         meant = weights.last and (weights.turned or applied.operator in SUBSCRIPTS)
+        if _mixes_heads(applied, operand, weights):
+            return
         if meant and _are_groups(weights, summed):
             return
         if len(summed) > 1 or any(isinstance(n, Axis) and len(n.factors) > 1 for n in summed):
@@ -216,7 +213,7 @@ class Lint(Listener):
             "Take the softmax over the dim that is summed afterwards.",
             (),
         )
-        self._doubts.add(place, finding)
+        self._doubts.add(place, replace(finding, assured=argument in (0, -dims.min_rank)))
         return True
 
     def _check_place(
@@ -231,7 +228,7 @@ class Lint(Listener):
             letter = (
                 None if weights.last else _other_summed_letter(applied, tensor_operand, weights)
             )
-            if letter is not None:
+            if letter is not None and not _mixes_heads(applied, tensor_operand, weights):
                 self._doubt(applied, weights, f"the dim of '{letter}'")
             return
         if applied.operator not in PRODUCTS:
@@ -242,7 +239,7 @@ class Lint(Listener):
             self._doubt(applied, weights, "the last dim")
         elif tensor_operand.position == 1 and weights.attends and weights.from_end == -1:
             left = [each for each in applied.operands if each.position == 0]
-            if all(each.tag(_TURNED) is None for each in left):
+            if all(each.tag(scores.TURNED) is None for each in left):
                 self._doubt(applied, weights, "dim -2")
 
     def _check_product(self, applied: Applied) -> None:
@@ -269,7 +266,7 @@ class Lint(Listener):
             f"Take the softmax over {summed_dims}.",
             (weights.place,),
         )
-        self._doubts.add(weights.place, finding)
+        self._doubts.add(weights.place, replace(finding, assured=weights.attends))
 
 
 def _is_batch(dims: Dims, index: int) -> bool:
@@ -334,6 +331,9 @@ def _weights_of_result(applied: Applied) -> Weights | None:
         return Weights(name, place, name == first.dims[-1].name)
     if flow == "scales" and not following.is_scaled(applied):
         return _product(applied)
+    if applied.operator in SUBSCRIPTS:
+        tags = ((each, _weights(each)) for each in applied.operands)
+        return next((tag for each, tag in tags if tag and _mixes_heads(applied, each, tag)), None)
     weights = _weights(first) if flow in _PASSING else None
     if weights is None:
         return None
@@ -377,51 +377,31 @@ def _other_summed_letter(
     return summed[0] if term[weights.from_end] != summed[0] else None
 
 
-def _turned(applied: Applied) -> str | None:
-    """The tag of a transposed tensor: whether it is a matrix."""
-    if applied.flow != "turns":
-        return None
-    return _MATRIX if applied.operator in _OF_A_MATRIX else _TURNED
+def _mixes_heads(applied: Applied, tensor_operand: TensorOperand, weights: Weights) -> bool:
+    """Whether an equation mixes the heads of an attention: ``bhij,hg->bgij``.
 
-
-def _scores(applied: Applied) -> str | None:
-    """The tag of a product, perhaps scaled or masked: the kind of its right factor."""
-    operands = applied.operands
-    if applied.operator in SUBSCRIPTS:
-        return _scores_of_equation(applied)
-    if applied.operator in PRODUCTS:
-        right = [each for each in operands if each.position == 1]
-        return _ATTENTION if right and right[0].tag(_TURNED) == _TURNED else _OTHER
-    if applied.flow not in _OF_SCORES:
-        return None
-    kinds = [each.tag(SCORES) for each in operands if each.tags]
-    return next((kind for kind in (_ATTENTION, _OTHER) if kind in kinds), None)
-
-
-def _scores_of_equation(applied: Applied) -> str | None:
-    """The tag of ``bhid,bhjd->bhij``: each of the last two dims is that of one operand alone."""
-    spelt = subscripts.of(applied)
-    if spelt is None or len(spelt.operands) != 2 or len(spelt.result) < 3:
-        return None
-    one, other = ({*term} for term in spelt.operands)
-    queries, keys = spelt.result[-2:]
-    if queries not in one - other or keys not in other - one:
-        return None
-    return _ATTENTION if len(one & other - {*spelt.result}) == 1 else None
+    The weights stay those of the keys for the queries, which are its last two dims.
+    """
+    spelt = subscripts.of(applied) if applied.operator in SUBSCRIPTS else None
+    if not weights.attends or spelt is None or tensor_operand.position >= len(spelt.operands):
+        return False
+    last = spelt.operands[tensor_operand.position][-2:]
+    others = [term for at, term in enumerate(spelt.operands) if at != tensor_operand.position]
+    return spelt.result[-2:] == last and not any({*last} & {*term} for term in others)
 
 
 def _placed(applied: Applied, dims: Dims, argument: int | str | None) -> Weights | None:
     """The tag of the weights of scores, whose dim is followed by its place."""
     if not isinstance(argument, int) or (argument >= 0 and dims.open):
         return None
-    kind = applied.operands[0].tag(SCORES)
+    kind = applied.operands[0].tag(scores.KEY)
     if kind is None:
         return None  # the columns of a matrix may add up to 1 on purpose
     from_end = argument if argument < 0 else argument - len(dims.prefix)
     if from_end >= 0:
         return None
     place = applied.place(f"normalised over dim {from_end} here")
-    attends = kind == _ATTENTION
+    attends = kind == scores.ATTENTION
     return Weights(UNKNOWN, place, from_end == -1, from_end=from_end, attends=attends)
 
 
@@ -481,7 +461,7 @@ def _is_turned_or_vector(tensor_operand: TensorOperand) -> bool:
     dims = tensor_operand.dims
     last = dims.from_right(1)
     is_column = last is not None and last.size == 1
-    return tensor_operand.tag(_TURNED) is not None or dims.rank == 1 or is_column
+    return tensor_operand.tag(scores.TURNED) is not None or dims.rank == 1 or is_column
 
 
 def _is_backward(applied: Applied) -> bool:

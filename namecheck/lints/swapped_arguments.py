@@ -4,12 +4,16 @@
 other's place. Where both tensors have the same dims, nothing raises. Words are compared without
 what says only that they are tensors: `key_states`, `keys` and `k` are all `key`; what both begin
 with says whose they are: `qkv_bias` and `qkv_weight`. It is reported of functions of the program,
-and of functions and layers of `torch.nn`.
+and of functions and layers of `torch.nn`. So is the one of three calls or more, each for a level of
+its own, that has two arguments in another order: `decoder4(enc3, dec3)` beside
+`decoder3(dec2, enc2)` and `decoder2(dec1, enc1)`.
 
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
-(`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters, a function that
+(`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters but for the
+sides of an image, `H` and `W`, a function that
 only makes this call, or whose name says so (`inverse`, `swap`), a function that passes the two in
-the other order as well, to another layer perhaps, or assigns them to each other, a call whose
+the other order as well, to another layer perhaps (but for a function whose parameters are called as
+they are, in that order), or assigns them to each other, a call whose
 results go to the same words in the order of its arguments, an argument that is transposed, in the
 call or before, a tensor that is passed twice (`attention(keys, queries, queries)`), losses that are
 symmetric, functions that compare (`distance`, `error`), and constructors: a decoder's layer has its
@@ -52,7 +56,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from namecheck import operators
 from namecheck.core.findings import Facts, Finding, OperandFacts, Place
@@ -60,6 +64,7 @@ from namecheck.core.syntax import Source
 from namecheck.core.trees import children, nodes
 from namecheck.interpreter.domain.values import Opaque, TensorValue, Union, Value
 from namecheck.interpreter.evaluation.events import Applied, Entered, Listener
+from namecheck.lints.shared import turned_tensors
 from namecheck.lints.shared.doubts import Doubts
 
 CODE: Final = "NC605"
@@ -93,16 +98,17 @@ _PAIRS: Final = tuple(
         "self other", "send recv", "send receive", "sent received", "input output", "in out",
         "inputs outputs", "from to", "up down", "previous next", "prev next", "parent child",
         "forward backward", "positive negative", "pos neg", "anchor positive", "cos sin",
-        "real imag", "width height", "noise clean",
+        "real imag", "noise clean",
     )
 )  # fmt: skip
+# The sides of an image, whose order is that of its dims.
+_SIDES: Final = (frozenset({"h", "w"}), frozenset({"height", "width"}))
 _EXCHANGES: Final = (
     "adjoint", "backward", "bwd", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "jvp",
     "mirror", "reverse", "swap", "symmetric", "transpose", "vjp",
 )  # fmt: skip
-_TURNING: Final = frozenset(
-    {"T", "mT", "movedim", "permute", "rot90", "swapaxes", "swapdims", "t", "transpose"}
-)
+# How many calls show the order of their arguments.
+_LEAST_LEVELS: Final = 2
 # Words in the names of functions of two things of one kind, mostly in any order.
 _COMPARES: Final = (
     "agree", "close", "compare", "contain", "contained", "contains", "corr", "dice", "diff",
@@ -110,6 +116,21 @@ _COMPARES: Final = (
     # The inverse of a ratio is one, too: that of a signal and its noise.
     "nsr", "ratio", "snr",
 )  # fmt: skip
+
+
+class _Callee(NamedTuple):
+    """The only function that a call has entered, and the arguments called as its parameters."""
+
+    sole_definition: ast.FunctionDef | ast.AsyncFunctionDef | None
+    own: frozenset[str]
+
+
+class _Converse(NamedTuple):
+    """A call's function, the words of two arguments, and the calls with the other order."""
+
+    definition: ast.FunctionDef | ast.AsyncFunctionDef
+    words: frozenset[str]
+    calls: tuple[ast.Call, ...]
 
 
 class Lint(Listener):
@@ -122,6 +143,8 @@ class Lint(Listener):
 
     def __init__(self) -> None:
         self._doubts: Doubts[ast.Call] = Doubts()
+        self._callees: dict[ast.Call, _Callee] = {}
+        self._converse: dict[ast.Call, _Converse] = {}
 
     def on_enter(self, entered: Entered) -> None:
         """Compare the arguments of a call of a function of the program."""
@@ -131,11 +154,15 @@ class Lint(Listener):
             self._doubts.excuse(call_node)
             return
         parameter_words = _parameters(function)[bound:]
+        self._note_callee(call_node, function, parameter_words)
         exchanged = None if function is entered.around else _crossed(call_node, parameter_words)
         if exchanged is None:
             self._doubts.excuse(call_node)
             return
-        unlike = _are_unlike(function, [bound + at for at in exchanged])
+        if not _are_unlike(function, [bound + at for at in exchanged]):
+            calls = tuple(_converse_calls(call_node, exchanged, entered.around))
+            words = frozenset(_variable(call_node.args[at]) for at in exchanged)
+            self._converse[call_node] = _Converse(function, words, calls)
         values = [entered.args[bound + at] for at in exchanged]
         of_tensors = all(isinstance(value, TensorValue) for value in values)
         if _is_meant(
@@ -143,12 +170,16 @@ class Lint(Listener):
             exchanged,
             function.name,
             entered.around,
-            unlike=unlike,
             of_tensors=of_tensors,
         ):
             self._doubts.excuse(call_node)
             return
-        if not entered.silent and any(isinstance(value, _TENSORS) for value in values):
+        likely = (
+            not any(isinstance(value, TensorValue) for value in values)
+            if _are_sides(*(_stem(parameter_words[at]) for at in exchanged))
+            else any(isinstance(value, _TENSORS) for value in values)
+        )
+        if likely and not entered.silent:
             finding = _finding(entered.source, call_node, exchanged, parameter_words)
             self._doubts.add(call_node, finding)
 
@@ -171,7 +202,39 @@ class Lint(Listener):
         """The calls of which no callee takes the arguments in their order."""
         for call_node, callee in _of_chosen(source):
             self._compare(source, call_node, _parameters(callee), callee.name)
-        return self._doubts.findings()
+        for call_node, converse in self._converse.items():
+            if not all(self._is_straight(each, converse) for each in converse.calls):
+                self._doubts.excuse(call_node)
+        found = {finding.span: finding for finding in self._doubts.findings()}
+        for call_node, exchanged, beside in _out_of_step(source):
+            finding = _finding_beside(source, call_node, exchanged, beside)
+            found.setdefault(finding.span, finding)
+        return found.values()
+
+    def _note_callee(
+        self,
+        call_node: ast.Call,
+        definition: ast.FunctionDef | ast.AsyncFunctionDef,
+        parameter_words: Sequence[str],
+    ) -> None:
+        """Note the arguments that are called as the parameters they are bound to."""
+        own = frozenset(
+            _variable(argument)
+            for argument, parameter in zip(call_node.args, parameter_words, strict=False)
+            if _stem(_variable(argument)) == _stem(parameter)
+        )
+        known = self._callees.setdefault(call_node, _Callee(definition, own))
+        if known.sole_definition is not definition:
+            self._callees[call_node] = _Callee(None, known.own & own)
+
+    def _is_straight(self, one_call: ast.Call, converse: _Converse) -> bool:
+        """Whether another function takes two words in the other order, which is its own."""
+        callee = self._callees.get(one_call)
+        return (
+            callee is not None
+            and callee.sole_definition not in (None, converse.definition)
+            and converse.words <= callee.own
+        )
 
     def _compare(
         self,
@@ -187,6 +250,8 @@ class Lint(Listener):
         if exchanged is None:
             return
         around = _scopes(source.tree).get(call_node, source.tree)
+        if any(_converse_calls(call_node, exchanged, around)):
+            return
         if not _is_meant(call_node, exchanged, own_name, around, of_tensors=of_tensors):
             self._doubts.add(call_node, _finding(source, call_node, exchanged, parameter_words))
 
@@ -221,6 +286,34 @@ def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         callee = chosen.get(word)
         if callee is not None:
             yield call_node, callee
+
+
+def _out_of_step(source: Source) -> Iterator[tuple[ast.Call, tuple[int, int], ast.Call]]:
+    """The one of several calls, each of a level of its own, that has another order than the others.
+
+    ``decoder4(enc3, dec3)`` beside ``decoder3(dec2, enc2)`` and ``decoder2(dec1, enc1)``: the call,
+    the positions of its two arguments, and a call with the other order.
+    """
+    for scope in nodes(source.tree):
+        if not isinstance(scope, _DEFINITIONS):
+            continue
+        alike: dict[tuple[str, str, str], list[ast.Call]] = {}
+        for each in _written(scope)[0]:
+            if not _is_of_a_level(each):
+                continue
+            one, other = (_unnumbered(_variable(argument)) for argument in each.args)
+            if _differ(one, other):
+                alike.setdefault((_unnumbered(ast.unparse(each.func)), one, other), []).append(each)
+        for (called, first, second), calls in alike.items():
+            others = alike.get((called, second, first), [])
+            if len(calls) == 1 and len({_variable(one.args[0]) for one in others}) >= _LEAST_LEVELS:
+                yield calls[0], (0, 1), others[0]
+
+
+def _is_of_a_level(call_node: ast.Call) -> bool:
+    """Whether a call has two arguments, variables with the number of a level."""
+    words = [_variable(argument) for argument in call_node.args]
+    return len(words) == 2 and all(word != _unnumbered(word) for word in words)
 
 
 def _targets(node: ast.AST) -> list[str]:
@@ -271,8 +364,15 @@ def _stem(word: str) -> str:
     return "_".join(_ROLES.get(part, part) for part in parts)
 
 
+def _are_sides(word: str, other_word: str) -> bool:
+    """Whether two words are of the height and the width of an image."""
+    return frozenset(word.split("_")) ^ frozenset(other_word.split("_")) in _SIDES
+
+
 def _differ(word: str, other_word: str) -> bool:
     """Whether two words are neither letters, nor numbered or lettered, nor opposites."""
+    if _are_sides(word, other_word):
+        return True
     if max(len(word), len(other_word)) < 2 or _unnumbered(word) == _unnumbered(other_word):
         return False
     if word[:-1] == other_word[:-1] and not {word[-1], other_word[-1]} & _ROLES.keys():
@@ -301,12 +401,10 @@ def _is_meant(
     own_name: str,
     around: ast.AST,
     *,
-    unlike: bool = False,
     of_tensors: bool = False,
 ) -> bool:
     """Whether the code around a call says that its arguments are exchanged on purpose.
 
-    Arguments of two types are `unlike`: passing them in the other order as well is no purpose.
     One of two tensors may have been transposed, or the image whose two sides they are.
     """
     names = [own_name, around.name] if isinstance(around, _DEFINITIONS) else [own_name]
@@ -320,12 +418,11 @@ def _is_meant(
     if isinstance(around, _DEFINITIONS) and _only(around) is call_node:
         return True
     words = [_variable(call_node.args[at]) for at in exchanged]
-    calls, assignments = _written(around)
-    turned = _turned(assignments).intersection(names)
+    assignments = _written(around)[1]
+    turned = turned_tensors.variables(assignments).intersection(names)
     if len(turned.intersection(words)) == 1 or (turned and not of_tensors):
         return True
-    converse = not unlike and any(_is_converse(each, call_node, exchanged) for each in calls)
-    return converse or any(
+    return any(
         _exchanges(each, words) or _keeps_order(each, call_node, words) for each in assignments
     )
 
@@ -373,6 +470,13 @@ def _is_passed_twice(call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
     return any(every.count(every[at]) > 1 for at in exchanged)
 
 
+def _converse_calls(
+    call_node: ast.Call, exchanged: tuple[int, int], around: ast.AST
+) -> Iterator[ast.Call]:
+    """The calls beside a call that pass two of its arguments in the other order."""
+    return (each for each in _written(around)[0] if _is_converse(each, call_node, exchanged))
+
+
 def _is_converse(one_call: ast.Call, call_node: ast.Call, exchanged: tuple[int, int]) -> bool:
     """Whether a call with as many arguments has two of them in the other order.
 
@@ -399,20 +503,6 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
 
 
-def _turned(assignments: Sequence[ast.Assign]) -> frozenset[str]:
-    """The variables that are given a transposed tensor: ``y = x.mT``."""
-    return frozenset(
-        _variable(target)
-        for each in assignments
-        if any(_is_turning(node) for node in nodes(each.value))
-        for target in each.targets
-    )
-
-
-def _is_turning(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in _TURNING
-
-
 def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[str]) -> bool:
     """Whether a call's results go to variables in the order of its arguments: ``a, b = f(a, b)``.
 
@@ -428,17 +518,40 @@ def _finding(
     source: Source, call_node: ast.Call, exchanged: tuple[int, int], parameter_words: Sequence[str]
 ) -> Finding:
     """The finding at a call, with the two arguments under its line."""
-    one, other = (call_node.args[at] for at in exchanged)
-    texts = [source.segment(source.span(each)) for each in (one, other)]
+    one, other = (source.segment(source.span(call_node.args[at])) for at in exchanged)
     message = (
-        f"Two arguments stand at each other's parameters: `{texts[0]}` is passed as "
-        f"'{parameter_words[exchanged[0]]}', and `{texts[1]}` as '{parameter_words[exchanged[1]]}'."
+        f"Two arguments stand at each other's parameters: `{one}` is passed as "
+        f"'{parameter_words[exchanged[0]]}', and `{other}` as '{parameter_words[exchanged[1]]}'."
     )
+    notes = [f"parameter '{parameter_words[at]}'" for at in exchanged]
+    return _marked(source, call_node, exchanged, message, notes)
+
+
+def _finding_beside(
+    source: Source, call_node: ast.Call, exchanged: tuple[int, int], beside: ast.Call
+) -> Finding:
+    """The finding at a call whose arguments have another order than those of a call beside it."""
+    one, other = (source.segment(source.span(call_node.args[at])) for at in exchanged)
+    usual = source.segment(source.span(beside))
+    message = (
+        f"Two arguments stand in another order than in the calls of the other levels: `{one}` "
+        f"before `{other}`, but `{usual}`."
+    )
+    notes = [f"where `{source.segment(source.span(beside.args[at]))}` stands" for at in exchanged]
+    return _marked(source, call_node, exchanged, message, notes)
+
+
+def _marked(
+    source: Source,
+    call_node: ast.Call,
+    exchanged: tuple[int, int],
+    message: str,
+    notes: Sequence[str],
+) -> Finding:
+    """A finding at a call, with a note under each of two arguments."""
     marks = tuple(
-        Place(
-            source.filename, source.span(call_node.args[at]), f"parameter '{parameter_words[at]}'"
-        )
-        for at in exchanged
+        Place(source.filename, source.span(call_node.args[at]), note)
+        for at, note in zip(exchanged, notes, strict=True)
     )
     return Finding(
         CODE,

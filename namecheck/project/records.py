@@ -203,6 +203,7 @@ def _finding(finding: Finding, file_numbers: Mapping[str, int]) -> list[Any]:
         finding.by_axes,
         finding.facts and _facts(finding.facts),
         finding.plain,
+        finding.assured,
     ]
 
 
@@ -264,7 +265,8 @@ class _Reading:
 
     def finding(self, record: list[Any]) -> Finding:
         """A finding in one of the files."""
-        code, message, file, span, help_, marks, related, error, by_axes, facts, plain = record
+        code, message, file, span, help_, marks, related, error, by_axes, facts, *flags = record
+        plain, assured = flags
         location = self._file(file)
         return Finding(
             register()[code].code,
@@ -278,6 +280,7 @@ class _Reading:
             _flag(by_axes),
             None if facts is None else self._facts(facts, location),
             _flag(plain),
+            _flag(assured),
         )
 
     def _facts(self, record: list[Any], location: str) -> Facts:

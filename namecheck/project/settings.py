@@ -116,7 +116,9 @@ class Settings:
 
     def holds_back(self, finding: findings.Finding) -> bool:
         """Whether a finding of a doubtful code is left out in a file that declares no dims."""
-        if not finding.plain or not findings.register()[finding.code].doubtful:
+        if not finding.plain or finding.assured:
+            return False
+        if not findings.register()[finding.code].doubtful:
             return False
         return finding.code not in self._named_codes
 

@@ -239,9 +239,15 @@ import torch
 
 
 def weighted(values, images):
-    B, N, C = images.shape
-    weights = images.softmax(dim=0){comment}
-    return weights.sum(1) + values
+    N, B, C = images.shape
+    weights = images.softmax(dim=1){comment}
+    return weights.sum(0) + values
+"""
+ATTENTION: Final = """\
+def attend(q, k, v):
+    B, H, T, D = q.shape
+    weights = (q @ k.transpose(-2, -1)).softmax(dim=-2)
+    return weights @ v
 """
 
 
@@ -252,6 +258,13 @@ def test_a_doubtful_code_is_named_where_a_file_declares_no_dims() -> None:
         assert codes(text, observed.over(select=("ALL", word))) == [("NC601", 6)]
     declared = register()["NC601"].bad
     assert codes(declared, observed) == codes(declared, Settings()) != []
+
+
+def test_an_assured_finding_of_a_doubtful_code_is_reported() -> None:
+    text = f"import torch\n\n\n{ATTENTION}"
+    assert codes(text, Settings(evidence="observed")) == [("NC601", 7)]
+    first = PLAIN.format(comment="").replace("N, B, C", "B, N, C").replace("dim=1", "dim=0")
+    assert codes(first, Settings(evidence="observed")) == [("NC601", 6)]
 
 
 def test_a_comment_may_suppress_what_is_left_out() -> None:
