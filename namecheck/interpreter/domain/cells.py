@@ -68,6 +68,13 @@ class TensorTest(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class LayerTest(Fact):
+    """The layer of torch, by the key of its row, that an opaque value was tested to be."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class NumberTest(Fact):
     """Whether an opaque value is a number, since it is used as a size, by its key."""
 

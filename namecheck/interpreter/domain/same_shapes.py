@@ -6,10 +6,11 @@ them has been given a norm of what its caller adds its result to.
 
 from __future__ import annotations
 
+import enum
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.dims import ANY_DIM, Dims, covers_dims
+from namecheck.core.dims import ANY_DIM, Dims, covers_dims, of_rank
 from namecheck.core.names import UNKNOWN
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
@@ -21,8 +22,17 @@ _OPERANDS: Final = "operands of this shape"
 # How many operands are kept, the nearest first.
 _MOST: Final = 4
 
-# An operand, and whether its last dim is that of the result, too.
-_Shape: TypeAlias = tuple[TensorValue, bool]
+
+class Shared(enum.IntEnum):
+    """What a result has of an operand: the number of dims, all but the last one, or all."""
+
+    RANK = 0
+    BUT_LAST = 1
+    ALL = 2
+
+
+# An operand, and what the result has of it.
+_Shape: TypeAlias = tuple[TensorValue, Shared]
 
 
 def is_vague(dims: Dims) -> bool:
@@ -31,18 +41,21 @@ def is_vague(dims: Dims) -> bool:
 
 
 def tied(
-    outcome: TensorValue, operand_value: TensorValue, store: Store, *, has_last: bool
+    outcome: TensorValue, operand_value: TensorValue, store: Store, kept: Shared
 ) -> TensorValue:
-    """A new tensor that has the dims of an operand, but for the last one unless it `has_last`."""
+    """A new tensor that has dims of an operand."""
     further = tag_of(joins.held(operand_value, store).tags, _OPERANDS)
     bare = replace(
         operand_value.initial, tags=with_tag(operand_value.initial.tags, _OPERANDS, None)
     )
-    shapes: list[_Shape] = [(replace(operand_value, initial=bare), has_last)]
-    for other, same_last in further if isinstance(further, tuple) else ():
-        shapes.append((other, same_last and has_last))
-    tags = with_tag(outcome.initial.tags, _OPERANDS, tuple(shapes[:_MOST]))
-    return replace(outcome, initial=replace(outcome.initial, tags=tags))
+    shapes: list[_Shape] = [(replace(operand_value, initial=bare), kept)]
+    for other, of_other in further if isinstance(further, tuple) else ():
+        shapes.append((other, min(of_other, kept)))
+    content = joins.held(outcome, store)
+    told = replace(content, tags=with_tag(content.tags, _OPERANDS, tuple(shapes[:_MOST])))
+    if content is not outcome.initial:
+        joins.write(outcome, store, told)  # its dims have got names since it was made
+    return replace(outcome, initial=told)
 
 
 def tell(tensor_value: TensorValue, store: Store) -> None:
@@ -50,11 +63,10 @@ def tell(tensor_value: TensorValue, store: Store) -> None:
     content = joins.held(tensor_value, store)
     shapes = tag_of(content.tags, _OPERANDS)
     scope = tag_of(content.tags, OBSERVED_SCOPE)
-    for operand, has_last in shapes if isinstance(shapes, tuple) else ():
+    for operand, shared in shapes if isinstance(shapes, tuple) else ():
         own = joins.held(operand, store)
-        old_dims, dims = own.tensor.dims, content.tensor.dims
-        if not has_last:
-            dims = _with_last(dims, old_dims)
+        old_dims = own.tensor.dims
+        dims = _of_operand(content.tensor.dims, old_dims, shared)
         if dims == old_dims or not covers_dims(old_dims, dims):
             continue
         likely = own.tensor.likely if dims.open else None
@@ -68,6 +80,16 @@ def tell(tensor_value: TensorValue, store: Store) -> None:
                 tags=with_tag(own.tags, OBSERVED_SCOPE, scope),
             ),
         )
+
+
+def _of_operand(dims: Dims, old_dims: Dims, kept: Shared) -> Dims:
+    """The dims of an operand, as far as those of the result tell them."""
+    if kept is Shared.ALL:
+        return dims
+    if kept is Shared.BUT_LAST:
+        return _with_last(dims, old_dims)
+    closed = None if dims.rank is None else of_rank(old_dims, dims.rank)
+    return old_dims if closed is None else closed
 
 
 def _with_last(dims: Dims, others: Dims) -> Dims:

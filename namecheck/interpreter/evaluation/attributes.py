@@ -16,7 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.core.trees import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain import class_lookup, device_values, joins, opaque_tensors
-from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames, CandidatesOf
+from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames, CandidatesOf, LayerTest
 from namecheck.interpreter.domain.provenance import Attribute, Result, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -59,6 +59,8 @@ _LEAVING: Final[Mapping[str, frozenset[str]]] = {
 _FORGOTTEN: Final = "<forgotten>"
 # The attributes that are the dicts of others: of an object, and of a module for its tensors.
 DICTS: Final = frozenset({"__dict__", "_parameters", "_buffers"})
+# The tensors of layers that are read of modules of any kind.
+_OF_LAYERS: Final = frozenset({"weight", "bias"})
 # Special methods that library classes may define, and whose results rarely matter.
 _OF_OBJECTS: Final = frozenset(
     {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
@@ -185,6 +187,11 @@ class Attributes:
             case Result("globals", (int() as number,)) if name in CHANGING:
                 havoc.variables(number, store)
         unwritten = Opaque(Attribute(opaque.key, name))
+        layer = store.fact(LayerTest, opaque.key) if name in _OF_LAYERS else None
+        if layer is not None and self.interpreter.context.evidence is Evidence.OBSERVED:
+            from namecheck.interpreter.evaluation import tested_layers  # few files test for layers
+
+            return tested_layers.parameter(self.interpreter, layer, unwritten, name, store)
         among = store.fact(CandidatesOf, opaque.key) if name in ("name", "value") else None
         if among is not None and store.fact(CandidatesOf, unwritten.key) is None:
             from namecheck.interpreter.domain import candidates  # few values have any

@@ -8,7 +8,8 @@ value of the event with a tag (`namecheck.interpreter.domain.tags`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
 from namecheck.core.dims import Dims
@@ -137,6 +138,19 @@ class Listeners:
         self._on_name = [
             one.on_name for one in self.every if type(one).on_name is not Listener.on_name
         ]
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Tell no listener what happens in the block."""
+        lists = (self._on_call, self._on_apply, self._on_enter, self._on_name)
+        follows = self.follow_results, self.follow_calls
+        self._on_call, self._on_apply, self._on_enter, self._on_name = [], [], [], []
+        self.follow_results = self.follow_calls = False
+        try:
+            yield
+        finally:
+            self._on_call, self._on_apply, self._on_enter, self._on_name = lists
+            self.follow_results, self.follow_calls = follows
 
     def called(self, operator: str, keywords: Iterable[str], node: Node) -> None:
         """An operator is called."""

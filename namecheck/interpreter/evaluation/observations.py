@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
@@ -111,6 +111,14 @@ class Applications:
             with suppress(TypeError):
                 self._hashed.add(application)
 
+    def include(self, applications: Applications) -> None:
+        """Add what else was applied at the expression."""
+        for application in applications.each:
+            self.add(application)
+        self.otherwise |= applications.otherwise
+        self.unknown |= applications.unknown
+        self.open |= applications.open
+
     def has(self, application: Application) -> bool:
         """Whether an application is there; those with a list in them are compared with all."""
         try:
@@ -156,12 +164,40 @@ class Record:
         """What covers each value."""
         return (*self.seen, UNKNOWN) if self.follows else tuple(self.seen)
 
+    def include(self, other_record: Record) -> None:
+        """Add what another record has of the expression."""
+        for value in other_record.seen:
+            self.add(value)
+        for key, finding in other_record.findings.items():
+            self.findings.setdefault(key, finding)
+        self.times += other_record.times
+        self.gave += other_record.gave
+        self.passed += other_record.passed
+        self.operator |= other_record.operator
+        self.informed &= other_record.informed
+        self.sized &= other_record.sized
+        self.unknown |= other_record.unknown
+        self.follows |= other_record.follows
+
     def add(self, value: Any) -> None:
         """Add a value; too many different ones are replaced by their least upper bound."""
         if value not in self.seen:
             self.seen.append(value)
             if len(self.seen) > _KINDS:
                 self.seen[:] = [reduce(join, self.seen)]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What was recorded of a run that may be run again with more knowledge."""
+
+    records: dict[ast.AST, Record]
+    applications: dict[ast.AST, Applications]
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether an expression has a contradiction."""
+        return any(record.findings for record in self.records.values())
 
 
 class Recorder:
@@ -174,6 +210,28 @@ class Recorder:
         self._applied: set[ast.AST] = set()
         self._refused: set[tuple[Node, Key]] = set()
         self.limits: dict[tuple[str, Source, ast.stmt | None], int] = {}
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Record what the block evaluates apart from all else, until it is kept."""
+        outer, self._records = self._records, {}
+        applications, self._applications = self._applications, {}
+        trial = Trial(self._records, self._applications)
+        try:
+            yield trial
+        finally:
+            self._records, self._applications = outer, applications
+
+    def keep(self, trial: Trial) -> None:
+        """Add the records of a trial."""
+        for node, record in trial.records.items():
+            known = self._records.setdefault(node, record)
+            if known is not record:
+                known.include(record)
+        for place, tried in trial.applications.items():
+            applied = self._applications.setdefault(place, tried)
+            if applied is not tried:
+                applied.include(tried)
 
     def _record(self, node: Node) -> Record:
         record = self._records.get(node)

@@ -12,6 +12,7 @@ from namecheck.interpreter.domain.cells import (
     BoundsOf,
     CandidatesOf,
     ConstantOf,
+    LayerTest,
     TensorTest,
     Truth,
 )
@@ -20,6 +21,7 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, External, Key, Value
 
 _TENSOR: Final = External("torch.Tensor")
+_LAYERS: Final = "torch.nn."
 
 
 def learn_among(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
@@ -70,6 +72,8 @@ def _leave(opaque: Key, among: tuple[Candidate, ...] | None, store: Store) -> No
 
 def learn_type(key: Key, kind_value: object, store: Store, *, truth: bool = True) -> None:
     """Write what follows from an opaque value being of a type, or not."""
+    if truth and isinstance(kind_value, External) and kind_value.path.startswith(_LAYERS):
+        store.set(LayerTest(key), kind_value.path.removeprefix("torch."))
     among: tuple[Candidate, ...] | None = store.fact(CandidatesOf, key)
     if among is not None:
         _leave(key, of_type(among, kind_value, is_of_it=truth), store)

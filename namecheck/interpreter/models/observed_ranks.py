@@ -14,7 +14,7 @@ from namecheck.core.dims import ANY_DIM, Dims, of_rank
 from namecheck.core.dtypes import Defaults
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, same_shapes
 from namecheck.interpreter.domain.values import (
     ListValue,
     Opaque,
@@ -77,14 +77,14 @@ class ObservedRanks:
 
     def learn(
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
-    ) -> None:
-        """Write the ranks that the operands of an accepted call have.
+    ) -> bool:
+        """Write the ranks that the operands of an accepted call have; whether there was any.
 
         A broadcast takes any rank.
         """
-        row = operator_call.row
+        row, has_learnt = operator_call.row, False
         if row is None or traits_of(row.names).aligns == "broadcast":
-            return
+            return False
         frozen_inputs: tuple[object, ...] = ()
         for spot, value in _operands(operator_call):
             lowered = spot.read(lowered_inputs)
@@ -103,7 +103,8 @@ class ObservedRanks:
                 )
             dims = self._learnt[key]
             if dims is not None:
-                self._write(operator_call, value, dims)
+                has_learnt |= self._write(operator_call, value, dims)
+        return has_learnt
 
     def _dims(
         self,
@@ -133,20 +134,22 @@ class ObservedRanks:
         more = (ANY_DIM,) * (least - start)
         return Dims(tensor.dims.prefix + more, tensor.dims.suffix, open=True)
 
-    def _write(self, operator_call: OperatorCall, value: Value, dims: Dims) -> None:
+    def _write(self, operator_call: OperatorCall, value: Value, dims: Dims) -> bool:
         store = operator_call.store
         if isinstance(value, Opaque):
             value = self._interpreter.torch.promote(value, store)
         if not isinstance(value, TensorValue):
-            return
+            return False
         content = joins.held(value, store)
         if not content.tensor.dims.open or content.tensor.dims.min_rank > dims.min_rank:
-            return  # it is another operand of the call, too
+            return False  # it is another operand of the call, too
         likely = content.tensor.likely
         if likely is not None and likely.min_rank < dims.min_rank:
             likely = None
         tensor = replace(content.tensor, dims=dims, likely=likely)
         joins.write(value, store, replace(content, tensor=tensor))
+        same_shapes.tell(value, store)
+        return True
 
 
 def _operands(operator_call: OperatorCall) -> Iterator[tuple[_Spot, Value]]:

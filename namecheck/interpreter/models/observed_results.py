@@ -7,6 +7,7 @@ from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import joins, same_shapes
+from namecheck.interpreter.domain.same_shapes import Shared
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import UNORDERED, tag_of, with_tag
 from namecheck.interpreter.domain.values import Const, Opaque, TensorValue, TupleValue, Value
@@ -15,15 +16,25 @@ from namecheck.interpreter.models import observed_sides, observed_sizes
 from namecheck.interpreter.models.torch.operands import Inputs, OperatorCall
 
 _RESTS: Final = frozenset({"view", "reshape", "flatten"})
-# The rules whose result has the dims of the first operand, and whether the last one, too.
-_KEEPING: Final[Mapping[str, bool]] = {
-    "keeps_input_names": True,
-    "keeps_names_along": True,
-    "keeps_names_along_all": True,
-    "normalizes_last": True,
-    "normalizes_channels": True,
-    "normalizes_by_vectors": True,
-    "linear_module": False,
+# The rules whose result has dims of the first operand.
+_KEEPING: Final[Mapping[str, Shared]] = {
+    "keeps_input_names": Shared.ALL,
+    "keeps_names_along": Shared.ALL,
+    "keeps_names_along_all": Shared.ALL,
+    "normalizes_last": Shared.ALL,
+    "normalizes_channels": Shared.ALL,
+    "normalizes_by_vectors": Shared.ALL,
+    "linear_module": Shared.BUT_LAST,
+    "adaptive_pools": Shared.RANK,
+    "averages_adaptively": Shared.RANK,
+    "convolution_module": Shared.RANK,
+    "convolves": Shared.RANK,
+    "convolves_transposed": Shared.RANK,
+    "interpolates": Shared.RANK,
+    "padding_module": Shared.RANK,
+    "pads": Shared.RANK,
+    "pools": Shared.RANK,
+    "transposed_convolution_module": Shared.RANK,
 }
 # The rules of tensors whose elements are drawn, or all alike, and those that move elements.
 _FILLING: Final = frozenset({"factory", "filled_factory", "like", "new_sized"})
@@ -57,7 +68,7 @@ def known(
     key, row, store = operator_call.key, operator_call.row, operator_call.store
     operand = _operand(interpreter, operator_call)
     if isinstance(outcome, TupleValue) and key in _PARTS and _is_last(key, operator_call):
-        parts = [_tied(part, operand, store, has_last=False) for part in outcome.items]
+        parts = [_tied(part, operand, store, Shared.BUT_LAST) for part in outcome.items]
         return replace(outcome, items=tuple(parts))
     if not isinstance(outcome, TensorValue):
         return outcome
@@ -69,8 +80,8 @@ def known(
     if row.names in _FILLING or (row.names in _MOVING and is_unordered(operand, store)):
         tags = with_tag(outcome.initial.tags, UNORDERED, True)
         outcome = replace(outcome, initial=replace(outcome.initial, tags=tags))
-    has_last = _KEEPING.get(row.names)
-    return outcome if has_last is None else _tied(outcome, operand, store, has_last=has_last)
+    shared = _KEEPING.get(row.names)
+    return outcome if shared is None else _tied(outcome, operand, store, shared)
 
 
 def is_unordered(value: Value | None, store: Store) -> bool:
@@ -97,11 +108,9 @@ def _is_last(key: str, operator_call: OperatorCall) -> bool:
     return dim == Const(-1)
 
 
-def _tied(
-    outcome: Value, operand_value: TensorValue | None, store: Store, *, has_last: bool
-) -> Value:
+def _tied(outcome: Value, operand_value: TensorValue | None, store: Store, what: Shared) -> Value:
     if not isinstance(outcome, TensorValue) or operand_value is None or operand_value == outcome:
         return outcome
     if not same_shapes.is_vague(outcome.initial.tensor.dims):
         return outcome
-    return same_shapes.tied(outcome, operand_value, store, has_last=has_last)
+    return same_shapes.tied(outcome, operand_value, store, what)

@@ -91,7 +91,7 @@ class EntryPoints:
                     contextlib.suppress(PathEnds),
                 ):
                     arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
-                    self._call(function, arguments, layer, frame)
+                    self._call_for_records(function, arguments, layer, frame)
                 if defaults:
                     findings.drop_code(count, _NEGATIVE_SIZE)
 
@@ -116,6 +116,25 @@ class EntryPoints:
         arguments = self._arguments(function, None, store, frame, defaults=False)
         arguments.args[: len(receivers)] = receivers
         self._call(function, arguments, store, frame)
+
+    def _call_for_records(
+        self, function: FunctionValue, arguments: Arguments, store: Store, frame: Frame
+    ) -> None:
+        """Call a function; for records of what is observed, once more with what that has told."""
+        context = self.interpreter.context
+        if context.recorder is None or context.evidence is not Evidence.OBSERVED:
+            self._call(function, arguments, store, frame)
+            return
+        from namecheck.interpreter.workspace import second_runs  # only where values are shown
+
+        returned = self._returned
+
+        def run(arguments: Arguments, store: Store) -> None:
+            self._returned = returned.copy()
+            self._call(function, arguments, store, frame)
+
+        interpreter, recorder = self.interpreter, context.recorder
+        second_runs.record(interpreter, recorder, function, arguments, store, run)
 
     def _call(
         self,

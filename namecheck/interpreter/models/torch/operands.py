@@ -220,6 +220,16 @@ def frozen(value: Any) -> Hashable:
     return slice, frozen((value.start, value.stop, value.step))
 
 
+def tells_more(inference: Inference, earlier_answer: Inference) -> bool:
+    """Whether an answer is as good as an earlier one, of operands of which less was known."""
+    if inference.contradiction is not None:
+        return False
+    had_likely = (
+        isinstance(earlier_answer.result, Tensor) and earlier_answer.result.likely is not None
+    )
+    return not had_likely or not inference.result.dims.open
+
+
 def record(
     recorder: Recorder,
     operator_call: OperatorCall,

@@ -50,6 +50,7 @@ from namecheck.interpreter.models.torch.operands import (
     is_known,
     record,
     sizes_fit,
+    tells_more,
 )
 from namecheck.interpreter.models.torch.rule_applications import RuleApplications
 from namecheck.operators.signatures import in_usual_spelling
@@ -137,9 +138,8 @@ class TorchOperators:
         operator_call = OperatorCall(
             operator, key, row, args, keyword_values, every, node, store, frame, operands, begun
         )
-        for value in every:
-            if has_failed(value, store):
-                return self._nothing(operator_call)
+        if any(has_failed(value, store) for value in every):
+            return self._nothing(operator_call)
         if store.get(TORCH_MODE, NONE) != NONE:
             self._leave_open(operator_call)
             return interpreter.fresh("result")
@@ -204,8 +204,11 @@ class TorchOperators:
         attempt = Attempt(inputs, operator_call.every, operator_call.operator)
         number = operator_call.frame.environment.number
         interpreter.findings.judged.accept(number, operator_call.node, certain, attempt)
-        if self._is_observed:
-            self._learn_ranks(operator_call, certain_inputs, defaults)
+        if self._is_observed and self._learn_ranks(operator_call, certain_inputs, defaults):
+            known_inputs = self._inputs(operator_call)[0]
+            known = self._infer(operator_call, known_inputs, defaults)
+            if tells_more(known, answer):
+                answer, lowered_inputs = known, known_inputs
         self._learn(operator_call, lowered_inputs)
         result = self._result(operator_call, answer)
         if self._is_observed:
@@ -214,9 +217,8 @@ class TorchOperators:
             result = observed_results.known(interpreter, operator_call, lowered_inputs, result)
         if observe is not None:
             observe(result)
-        if not interpreter.listeners.follow_results:
-            return result
-        return self._heard(operator_call, lowered_inputs, result)
+        is_heard = interpreter.listeners.follow_results
+        return self._heard(operator_call, lowered_inputs, result) if is_heard else result
 
     def _mirrored(
         self, operator_call: OperatorCall, lowered_inputs: Inputs
@@ -351,15 +353,15 @@ class TorchOperators:
 
     def _learn_ranks(
         self, operator_call: OperatorCall, lowered_inputs: Inputs, defaults: Defaults
-    ) -> None:
+    ) -> bool:
         """Learn the ranks that operands of unknown rank have because the call succeeds."""
         if all(map(is_known, lowered_inputs.every)):
-            return
+            return False
         if self._ranks is None:
             from namecheck.interpreter.models.observed_ranks import ObservedRanks
 
             self._ranks = ObservedRanks(self.interpreter, self._rules)
-        self._ranks.learn(operator_call, lowered_inputs, defaults)
+        return self._ranks.learn(operator_call, lowered_inputs, defaults)
 
     def _learn(self, operator_call: OperatorCall, lowered_inputs: Inputs) -> None:
         """Learn the sizes that operands have because nothing contradicts the call."""
@@ -577,9 +579,8 @@ class TorchOperators:
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""
         lowered = self.lower(value, store)
-        if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
-            return ""
-        return lowered.dims.show()
+        has_dims = isinstance(lowered, Tensor) and lowered.dims != OPEN
+        return lowered.dims.show() if has_dims else ""
 
     def _shown(self, value: Value, code: str, store: Store) -> str:
         """The part of an operand that a contradiction is about: its dims, dtype, or device."""

@@ -1,0 +1,125 @@
+"""Runs an entry point a second time, with the dims that its first run has told of its parameters.
+
+A function that reads ``B, T, C = x.shape`` in its third line has such a tensor in its first two as
+well, or it fails. What the values of expressions are is recorded of the second run; findings, and
+what lints hear, are of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
+from namecheck.core.dims import ANY_DIM, Dim, Dims, new_dim
+from namecheck.core.faults import Exhausted
+from namecheck.core.sizes import symbol
+from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
+from namecheck.interpreter.domain import joins, opaque_tensors
+from namecheck.interpreter.domain.addresses import ParameterTensor
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import FunctionValue, Held, TensorValue, Value
+from namecheck.interpreter.evaluation.frames import Arguments, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.observations import Recorder, Trial
+
+Run = Callable[[Arguments, Store], None]
+
+# What changes the dims of a tensor in place: those at the end are not those at the start.
+_RESHAPING: Final = frozenset(
+    {
+        *("as_strided_", "data", "resize_", "resize_as_", "set_", "squeeze_", "swapaxes_"),
+        *("swapdims_", "t_", "transpose_", "unsqueeze_"),
+    }
+)
+
+
+def record(
+    interpreter: Interpreter,
+    recorder: Recorder,
+    function: FunctionValue,
+    arguments: Arguments,
+    store: Store,
+    run: Run,
+) -> None:
+    """Run an entry point, and once more if that tells the dims of a parameter."""
+    left = interpreter.budget.left
+    end_store = store.fork()
+    with recorder.trial() as first, _keeping_if_ended(recorder, first):
+        run(arguments, end_store)
+    told = _told(interpreter, function, arguments, store, end_store)
+    if told is None or first.has_findings:
+        recorder.keep(first)
+        return
+    interpreter.budget.left = max(left, interpreter.budget.left)
+    with (
+        interpreter.findings.silenced(),
+        interpreter.listeners.muted(),
+        recorder.trial() as second,
+        _keeping_if_ended(recorder, first),
+    ):
+        run(told, store)
+    recorder.keep(second)
+
+
+@contextmanager
+def _keeping_if_ended(recorder: Recorder, trial: Trial) -> Iterator[None]:
+    """Keep the records of a trial if the block ends in an error."""
+    try:
+        yield
+    except (PathEnds, Exhausted, RecursionError):
+        recorder.keep(trial)
+        raise
+
+
+def _told(
+    interpreter: Interpreter,
+    function: FunctionValue,
+    arguments: Arguments,
+    start_store: Store,
+    end_store: Store,
+) -> Arguments | None:
+    """The arguments with the dims that a run has told of them; None where it has told nothing."""
+    if any(getattr(node, "attr", None) in _RESHAPING for node in nodes(function.node)):
+        return None
+    spec = function.node.args
+    words = [parameter.arg for parameter in (*spec.posonlyargs, *spec.args)]
+    args = [
+        _informed(interpreter, word, value, start_store, end_store)
+        for word, value in zip(words, arguments.args, strict=False)
+    ]
+    args += arguments.args[len(args) :]
+    kwargs = {
+        word: _informed(interpreter, word, value, start_store, end_store)
+        for word, value in arguments.kwargs.items()
+    }
+    if args == arguments.args and kwargs == arguments.kwargs:
+        return None
+    return replace(arguments, args=args, kwargs=kwargs)
+
+
+def _informed(
+    interpreter: Interpreter, word: str, value: Value, start_store: Store, end_store: Store
+) -> Value:
+    """A parameter as the tensor that it was at the end of a run, if its rank was not known."""
+    start = opaque_tensors.known_tensor(value, start_store)
+    end = opaque_tensors.known_tensor(value, end_store)
+    if end is None or (start is not None and not joins.held(start, start_store).tensor.dims.open):
+        return value
+    dims = joins.held(end, end_store).tensor.dims
+    if dims.open:
+        return value
+    number = interpreter.new_address()
+    named = [_sized(dim, f"{word}.shape[{index}]", number) for index, dim in enumerate(dims.prefix)]
+    address = ParameterTensor(interpreter.new_address())
+    return TensorValue(address, Held(Tensor(Dims(tuple(named)))))
+
+
+def _sized(dim: Dim, path: str, number: int) -> Dim:
+    """A dim of which nothing is known, with the expression that reads its size as its size."""
+    if dim != ANY_DIM:
+        return dim
+    return new_dim(symbol(naming.of_number(path, number)))
