@@ -9,8 +9,7 @@ its own, that has two arguments in another order: `decoder4(enc3, dec3)` beside
 `decoder3(dec2, enc2)` and `decoder2(dec1, enc1)`.
 
 It is not reported where an exchange is likely meant: words that are numbered or that come in pairs
-(`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters but for the
-sides of an image, `H` and `W`, a function that
+(`x1` and `x2`, `bi` and `bj`, `left` and `right`, `row` and `col`), single letters, a function that
 only makes this call, or whose name says so (`inverse`, `swap`), a function that passes the two in
 the other order as well, to another layer perhaps (but for a function whose parameters are called as
 they are, in that order), or assigns them to each other, a call whose
@@ -98,11 +97,9 @@ _PAIRS: Final = tuple(
         "self other", "send recv", "send receive", "sent received", "input output", "in out",
         "inputs outputs", "from to", "up down", "previous next", "prev next", "parent child",
         "forward backward", "positive negative", "pos neg", "anchor positive", "cos sin",
-        "real imag", "noise clean",
+        "real imag", "width height", "noise clean",
     )
 )  # fmt: skip
-# The sides of an image, whose order is that of its dims.
-_SIDES: Final = (frozenset({"h", "w"}), frozenset({"height", "width"}))
 _EXCHANGES: Final = (
     "adjoint", "backward", "bwd", "cycle", "dual", "exchange", "flip", "inverse", "inverted", "jvp",
     "mirror", "reverse", "swap", "symmetric", "transpose", "vjp",
@@ -174,12 +171,7 @@ class Lint(Listener):
         ):
             self._doubts.excuse(call_node)
             return
-        likely = (
-            not any(isinstance(value, TensorValue) for value in values)
-            if _are_sides(*(_stem(parameter_words[at]) for at in exchanged))
-            else any(isinstance(value, _TENSORS) for value in values)
-        )
-        if likely and not entered.silent:
+        if not entered.silent and any(isinstance(value, _TENSORS) for value in values):
             finding = _finding(entered.source, call_node, exchanged, parameter_words)
             self._doubts.add(call_node, finding)
 
@@ -364,15 +356,8 @@ def _stem(word: str) -> str:
     return "_".join(_ROLES.get(part, part) for part in parts)
 
 
-def _are_sides(word: str, other_word: str) -> bool:
-    """Whether two words are of the height and the width of an image."""
-    return frozenset(word.split("_")) ^ frozenset(other_word.split("_")) in _SIDES
-
-
 def _differ(word: str, other_word: str) -> bool:
     """Whether two words are neither letters, nor numbered or lettered, nor opposites."""
-    if _are_sides(word, other_word):
-        return True
     if max(len(word), len(other_word)) < 2 or _unnumbered(word) == _unnumbered(other_word):
         return False
     if word[:-1] == other_word[:-1] and not {word[-1], other_word[-1]} & _ROLES.keys():
