@@ -122,8 +122,6 @@ def _written(part: object, depth: int) -> tuple[str, tuple[int, ...]] | None:
     if not isinstance(part, Key) or depth > _DEEPEST:
         return None
     match part.provenance:
-        case Fresh(_, number):
-            return CHOICE, (number,)
         case Parameter() | Attribute() | Item():
             path = _path(part, depth)
             return None if path is None else (path[0], (path[1],))
