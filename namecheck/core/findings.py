@@ -133,7 +133,7 @@ class Finding:
     passed the tensor); `error` is the type of the exception that torch raises. `by_axes` says that
     the finding depends on names from annotations, which no tensor has at run time. Fixes read the
     `facts`. `plain` says that the file whose analysis found it declares no dims. One that is
-    `assured` is reported there although its code is doubtful: it is of a kind that was never false.
+    `assured` is reported there although its code is doubtful: its kind was not false so far.
     """
 
     code: str
