@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -159,11 +159,19 @@ def _shard(word: str) -> Shard:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def _progress() -> AbstractContextManager[Callable[[int, int], None] | None]:
+    """What shows the progress on a terminal; none elsewhere."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from namecheck.report.progress import Progress
+
+    return Progress(sys.stderr)
+
+
 @seldom_collected()
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck import project
     from namecheck.project import reports, settings
-    from namecheck.report.progress import Progress
 
     here = _settings(settings.above("."), arguments)
     requested = outputs.requested(arguments, here)
@@ -171,7 +179,7 @@ def _run(arguments: argparse.Namespace) -> int:
     paths = arguments.paths or [settings.project_root(".")]
     if arguments.shard is not None and "-" in paths:
         raise Usage("--shard does not go with standard input")
-    with Progress(sys.stderr) as progress:
+    with _progress() as progress:
         cache = _cache(arguments, here)
         with _executor(arguments) as executor:
             ran = reports.run(
