@@ -68,7 +68,7 @@ def test_a_row_that_chooses_a_dtype_says_whether_it_is_relevant() -> None:
 
 
 def test_what_becomes_its_result_in_place_is_seen() -> None:
-    assert relevance._in_place() == {
+    assert relevance.in_place() == {
         *("addbmm_", "as_strided_", "rename_", "resize_", "resize_as_", "squeeze_", "swapaxes_"),
         *("swapdims_", "t_", "transpose_", "unsqueeze_"),
     }

@@ -73,7 +73,7 @@ def _words(cell: str, name: str = "relevance") -> frozenset[str]:
 
 
 @cache
-def _in_place() -> frozenset[str]:
+def in_place() -> frozenset[str]:
     """The methods that rename their receiver, permute its names, or give it another shape."""
     words = column("inplace").items()
     return frozenset(f"{key.removesuffix('_')}_" for key, word in words if word == "becomes")
@@ -110,7 +110,7 @@ def _mentions(definition: ast.AST, cached: dict[ast.AST, bool]) -> bool:
 
 def renames_in_place(source: Source) -> bool:
     """Whether a file renames tensors or permutes their names in place."""
-    methods = _in_place()
+    methods = in_place()
     text = source.text
     if text.isascii() and "names" not in text and not any(word in text for word in methods):
         return False

@@ -25,16 +25,12 @@ from namecheck.interpreter.domain.values import FunctionValue, Held, TensorValue
 from namecheck.interpreter.evaluation.frames import Arguments, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Recorder, Trial
+from namecheck.interpreter.workspace import relevance
 
 Run = Callable[[Arguments, Store], None]
 
-# What changes the dims of a tensor in place: those at the end are not those at the start.
-_RESHAPING: Final = frozenset(
-    {
-        *("as_strided_", "data", "resize_", "resize_as_", "set_", "squeeze_", "swapaxes_"),
-        *("swapdims_", "t_", "transpose_", "unsqueeze_"),
-    }
-)
+# What else changes the dims of a tensor in place: those at the end are not those at the start.
+_REPLACING: Final = frozenset({"data", "set_"})
 
 
 def record(
@@ -83,7 +79,8 @@ def _told(
     end_store: Store,
 ) -> Arguments | None:
     """The arguments with the dims that a run has told of them; None where it has told nothing."""
-    if any(getattr(node, "attr", None) in _RESHAPING for node in nodes(function.node)):
+    changing = relevance.in_place() | _REPLACING
+    if any(getattr(node, "attr", None) in changing for node in nodes(function.node)):
         return None
     spec = function.node.args
     words = [parameter.arg for parameter in (*spec.posonlyargs, *spec.args)]
