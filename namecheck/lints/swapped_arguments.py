@@ -60,7 +60,7 @@ from typing import ClassVar, Final, NamedTuple
 from namecheck import operators
 from namecheck.core.findings import Facts, Finding, OperandFacts, Place
 from namecheck.core.syntax import Source
-from namecheck.core.trees import children, nodes
+from namecheck.core.trees import children, last_word, nodes
 from namecheck.interpreter.domain.values import Opaque, TensorValue, Union, Value
 from namecheck.interpreter.evaluation.events import Applied, Entered, Listener
 from namecheck.lints.shared import turned_tensors
@@ -158,7 +158,7 @@ class Lint(Listener):
             return
         if not _are_unlike(function, [bound + at for at in exchanged]):
             calls = tuple(_converse_calls(call_node, exchanged, entered.around))
-            words = frozenset(_variable(call_node.args[at]) for at in exchanged)
+            words = frozenset(last_word(call_node.args[at]) for at in exchanged)
             self._converse[call_node] = _Converse(function, words, calls)
         values = [entered.args[bound + at] for at in exchanged]
         of_tensors = all(isinstance(value, TensorValue) for value in values)
@@ -211,9 +211,9 @@ class Lint(Listener):
     ) -> None:
         """Note the arguments that are called as the parameters they are bound to."""
         own = frozenset(
-            _variable(argument)
+            last_word(argument)
             for argument, parameter in zip(call_node.args, parameter_words, strict=False)
-            if _stem(_variable(argument)) == _stem(parameter)
+            if _stem(last_word(argument)) == _stem(parameter)
         )
         known = self._callees.setdefault(call_node, _Callee(definition, own))
         if known.sole_definition is not definition:
@@ -268,7 +268,7 @@ def _of_chosen(source: Source) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
         if not isinstance(value, ast.Call):
             continue
         is_looked_up = isinstance(value.func, ast.Attribute) and value.func.attr.startswith("get")
-        words = [_variable(argument) for argument in value.args[1:]] if is_looked_up else []
+        words = [last_word(argument) for argument in value.args[1:]] if is_looked_up else []
         handed = [functions[word] for word in words if word in functions]
         for word in _targets(each):
             known = chosen.setdefault(word, handed[0] if len(handed) == 1 else None)
@@ -293,18 +293,18 @@ def _out_of_step(source: Source) -> Iterator[tuple[ast.Call, tuple[int, int], as
         for each in _written(scope)[0]:
             if not _is_of_a_level(each):
                 continue
-            one, other = (_unnumbered(_variable(argument)) for argument in each.args)
+            one, other = (_unnumbered(last_word(argument)) for argument in each.args)
             if _differ(one, other):
                 alike.setdefault((_unnumbered(ast.unparse(each.func)), one, other), []).append(each)
         for (called, first, second), calls in alike.items():
             others = alike.get((called, second, first), [])
-            if len(calls) == 1 and len({_variable(one.args[0]) for one in others}) >= _LEAST_LEVELS:
+            if len(calls) == 1 and len({last_word(one.args[0]) for one in others}) >= _LEAST_LEVELS:
                 yield calls[0], (0, 1), others[0]
 
 
 def _is_of_a_level(call_node: ast.Call) -> bool:
     """Whether a call has two arguments, variables with the number of a level."""
-    words = [_variable(argument) for argument in call_node.args]
+    words = [last_word(argument) for argument in call_node.args]
     return len(words) == 2 and all(word != _unnumbered(word) for word in words)
 
 
@@ -320,7 +320,7 @@ def _crossed(call_node: ast.Call, parameter_words: Sequence[str]) -> tuple[int, 
     """The positions of two arguments of which each is called as the other's parameter."""
     if len(call_node.args) < 2 or any(isinstance(each, ast.Starred) for each in call_node.args):
         return None
-    said = [_stem(_variable(argument)) for argument in call_node.args[: len(parameter_words)]]
+    said = [_stem(last_word(argument)) for argument in call_node.args[: len(parameter_words)]]
     meant = [_stem(parameter) for parameter in parameter_words[: len(said)]]
     places = {word: at for at, word in enumerate(meant)}
     for first, word in enumerate(said):
@@ -338,13 +338,6 @@ def _endings(word: str) -> Iterator[str]:
     while word:
         yield word
         word = word.partition("_")[2]
-
-
-def _variable(argument: ast.expr) -> str:
-    """The word of a variable or an attribute."""
-    if isinstance(argument, ast.Attribute):
-        return argument.attr
-    return argument.id if isinstance(argument, ast.Name) else ""
 
 
 @lru_cache(maxsize=4096)
@@ -397,12 +390,12 @@ def _is_meant(
         return True
     if _speaks_of(own_name, _COMPARES):
         return True
-    names += [_variable(each) for each in nodes(call_node) if isinstance(each, _VARIABLES)]
+    names += [last_word(each) for each in nodes(call_node) if isinstance(each, _VARIABLES)]
     if any(_speaks_of(name, _EXCHANGES) for name in names):
         return True
     if isinstance(around, _DEFINITIONS) and _only(around) is call_node:
         return True
-    words = [_variable(call_node.args[at]) for at in exchanged]
+    words = [last_word(call_node.args[at]) for at in exchanged]
     assignments = _written(around)[1]
     turned = turned_tensors.variables(assignments).intersection(names)
     if len(turned.intersection(words)) == 1 or (turned and not of_tensors):
@@ -470,10 +463,10 @@ def _is_converse(one_call: ast.Call, call_node: ast.Call, exchanged: tuple[int, 
     """
     if len(one_call.args) + len(one_call.keywords) != len(call_node.args) + len(call_node.keywords):
         return False
-    first, second = (_variable(call_node.args[at]) for at in exchanged)
+    first, second = (last_word(call_node.args[at]) for at in exchanged)
     passed = [*one_call.args, *(each.value for each in one_call.keywords)]
     words = [
-        {_variable(node) for node in nodes(each) if isinstance(node, _VARIABLES)} for each in passed
+        {last_word(node) for node in nodes(each) if isinstance(node, _VARIABLES)} for each in passed
     ]
     order = [each & {first, second} for each in words if not each.isdisjoint((first, second))]
     return order[:2] == [{second}, {first}]
@@ -484,7 +477,7 @@ def _exchanges(assignment: ast.Assign, words: Sequence[str]) -> bool:
     target, value = assignment.targets[0], assignment.value
     if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
         return False
-    to, of = ([_variable(each) for each in side.elts] for side in (target, value))
+    to, of = ([last_word(each) for each in side.elts] for side in (target, value))
     return to != of and sorted(to) == sorted(of) and not set(words).isdisjoint(to)
 
 
@@ -496,7 +489,7 @@ def _keeps_order(assignment: ast.Assign, call_node: ast.Call, words: Sequence[st
     target = assignment.targets[0]
     if assignment.value is not call_node or not isinstance(target, ast.Tuple):
         return False
-    return [word for word in map(_variable, target.elts) if word in words] == list(words)
+    return [word for word in map(last_word, target.elts) if word in words] == list(words)
 
 
 def _finding(

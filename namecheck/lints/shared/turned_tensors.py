@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
+from namecheck.core.trees import last_word
+
 _TURNING: Final = frozenset(
     {"T", "mT", "movedim", "permute", "rot90", "swapaxes", "swapdims", "t", "transpose"}
 )
@@ -16,7 +18,7 @@ _LIBRARIES: Final = ("F", "functional", "np", "torch")
 def variables(assignments: Sequence[ast.Assign]) -> frozenset[str]:
     """The variables that are given a transposed tensor: ``y = x.mT``."""
     return frozenset(
-        _word(one) for each in assignments if _is_turned(each.value) for one in each.targets
+        last_word(one) for each in assignments if _is_turned(each.value) for one in each.targets
     )
 
 
@@ -46,7 +48,3 @@ def _followed(node: ast.AST) -> ast.AST | None:
     if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
         return node.left
     return None
-
-
-def _word(assigned: ast.expr) -> str:
-    return getattr(assigned, "id", getattr(assigned, "attr", ""))
