@@ -52,7 +52,7 @@ def add_evidence_flag(parser: argparse.ArgumentParser) -> None:
     """Add the flag that chooses what names a dimension, with the values that `check` describes."""
     parser.add_argument(
         "--evidence",
-        choices=("declared", "observed"),
+        choices=("declared", "observed", "claimed"),
         help="as for check: what names a dimension",
     )
 

@@ -97,7 +97,7 @@ class Settings:
     @property
     def observes(self) -> bool:
         """Whether reading the sizes of a tensor names its dimensions."""
-        return self.evidence == Evidence.OBSERVED.value
+        return Evidence(self.evidence).is_observed
 
     def names_dims(self, data: bytes) -> bool:
         """Whether a file can name a dimension."""

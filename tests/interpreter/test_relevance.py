@@ -77,7 +77,7 @@ def test_a_helper_that_makes_a_tensor_of_given_sizes_matters_to_observed_evidenc
     definition = source.tree.body[-1]
     for evidence in Evidence:
         facts = FileFacts(lambda source: False, evidence=evidence)
-        assert facts.can_matter(definition, source) is (evidence is Evidence.OBSERVED)
+        assert facts.can_matter(definition, source) is (evidence.is_observed)
 
 
 def test_an_annotation_may_have_any_word() -> None:

@@ -104,9 +104,10 @@ def _add_evidence(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--evidence",
-        choices=("declared", "observed"),
+        choices=("declared", "observed", "claimed"),
         help="what names a dimension: declarations (declared, the default), or also the variables "
-        "of `B, T, C = x.shape` (observed; it finds mistakes in plain code, and is being tried)",
+        "of `B, T, C = x.shape` (observed; it finds mistakes in plain code, and is being tried), "
+        "and where values are shown, the shapes in docstrings (claimed)",
     )
 
 

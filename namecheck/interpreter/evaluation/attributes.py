@@ -10,7 +10,6 @@ from typing import Final
 from namecheck import operators
 from namecheck.core import dtypes, layouts
 from namecheck.core.dataclasses import replace
-from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
@@ -188,7 +187,7 @@ class Attributes:
                 havoc.variables(number, store)
         unwritten = Opaque(Attribute(opaque.key, name))
         layer = store.fact(LayerTest, opaque.key) if name in _OF_LAYERS else None
-        if layer is not None and self.interpreter.context.evidence is Evidence.OBSERVED:
+        if layer is not None and self.interpreter.context.evidence.is_observed:
             from namecheck.interpreter.evaluation import tested_layers  # few files test for layers
 
             return tested_layers.parameter(self.interpreter, layer, unwritten, name, store)
@@ -201,7 +200,7 @@ class Attributes:
 
     def _is_of_tensors(self, name: str, frame: Frame) -> bool:
         """Whether the code itself tells that what has a method of this name is a tensor."""
-        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+        if not self.interpreter.context.evidence.is_observed:
             return False
         from namecheck.interpreter.evaluation import observed_axes  # only where it is asked for
 
@@ -493,7 +492,7 @@ class Attributes:
             owner = owner if module is None else module.number
         if owner in store.ledger.several and value != store.get((owner, name)):
             value = self.interpreter.fresh("written")  # to one of several that it stands for
-        is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
+        is_observed = self.interpreter.context.evidence.is_observed
         if is_observed and isinstance(target, Instance) and isinstance(value, TensorValue):
             from namecheck.interpreter.evaluation import tied_attributes  # only where asked for
 

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from typing import Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import (
     class_lookup,
@@ -101,7 +100,7 @@ class Calls:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
         self._following = following
-        self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
+        self._is_observed = interpreter.context.evidence.is_observed
 
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """Evaluate a call expression."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from namecheck.core import sizes
-from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.core.trees import grouped_operands
@@ -329,7 +328,7 @@ class Expressions:
 
     def evaluate_whole(self, expression: ast.expr, store: Store, frame: Frame) -> Value:
         """The value of an expression that is run as a whole: the sizes that it reads are read."""
-        if self.interpreter.context.evidence is Evidence.OBSERVED:
+        if self.interpreter.context.evidence.is_observed:
             from namecheck.interpreter.evaluation import observed_axes  # only where asked for
 
             observed_axes.observe_inline(self.interpreter, expression, store, frame)
@@ -407,7 +406,7 @@ class Expressions:
             for part in (slice_node.lower, slice_node.upper, slice_node.step)
         )
         slice_value = SliceValue(lower, upper, step)
-        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+        if not self.interpreter.context.evidence.is_observed:
             return slice_value
         from namecheck.interpreter.evaluation import lone_items  # only where asked for
 

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.evidence import Evidence
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, identities, joins, limits
@@ -106,7 +105,7 @@ class Items:
 
     def _is_of_tensor(self, opaque: Opaque, index: Value, node: Node, frame: Frame) -> bool:
         """Whether only a tensor has such an index, as the code itself tells."""
-        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+        if not self.interpreter.context.evidence.is_observed:
             return False
         from namecheck.interpreter.evaluation import observed_methods  # only where asked for
 
@@ -118,7 +117,7 @@ class Items:
         Whoever reads two sizes of a tensor takes it to have two dims, which is evidence.
         """
         cut = slice_bounds(slice_value)
-        is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
+        is_observed = self.interpreter.context.evidence.is_observed
         places = (
             None
             if cut is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Instance, ListValue, TorchModule, Union, Value
@@ -27,7 +26,7 @@ def spread(
     of the code itself tell of one combination is as doubtful, whatever is called.
     """
     is_choice = _is_choice_of_layers(callee)
-    if not is_choice and interpreter.context.evidence is not Evidence.OBSERVED:
+    if not is_choice and not interpreter.context.evidence.is_observed:
         return interpreter.spread(store, choices, apply)
     findings = interpreter.findings
     before = len(findings.entries)

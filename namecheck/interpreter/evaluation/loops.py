@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from namecheck.core.evidence import Evidence
 from namecheck.core.trees import is_name, nodes
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Fact, Written
@@ -44,7 +43,7 @@ class Loops:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
+        self._is_observed = interpreter.context.evidence.is_observed
 
     def limit(self, frame: Frame) -> int:
         """How many items are followed one by one, fewer in nested loops."""

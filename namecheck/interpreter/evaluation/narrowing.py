@@ -12,7 +12,6 @@ from namecheck.core import devices, dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims, of_rank
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
-from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.core.trees import compared_pairs, grouped_operands, last_word
@@ -317,7 +316,7 @@ def _refine_comparison(
                 return False
             _refine_names(interpreter, left_node, right_node, store, frame)
             _refine_sizes(interpreter, left_node, right_node, store, frame)
-            if interpreter.context.evidence is Evidence.OBSERVED:
+            if interpreter.context.evidence.is_observed:
                 from namecheck.interpreter.evaluation import observed_equalities  # on request
 
                 observed_equalities.learn(interpreter, left_node, right_node, store, frame)

@@ -222,13 +222,17 @@ class Recorder:
         finally:
             self._records, self._applications = outer, applications
 
-    def keep(self, trial: Trial) -> None:
-        """Add the records of a trial."""
+    def keep(self, trial: Trial, *, beside: Trial | None = None) -> None:
+        """Add the records of a trial; with another one `beside` it, of what that did not reach."""
         for node, record in trial.records.items():
+            if beside is not None and node in beside.records:
+                continue
             known = self._records.setdefault(node, record)
             if known is not record:
                 known.include(record)
         for place, tried in trial.applications.items():
+            if beside is not None and place in beside.applications:
+                continue
             applied = self._applications.setdefault(place, tried)
             if applied is not tried:
                 applied.include(tried)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from namecheck.core.evidence import Evidence
 from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
@@ -175,7 +174,7 @@ class Statements:
         if isinstance(expression_statement.value, ast.Yield):
             return self.interpreter.yielded(expression_statement.value, store, frame)
         call_node = expression_statement.value
-        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+        if not self.interpreter.context.evidence.is_observed:
             self.interpreter.evaluate(call_node, store, frame)
             return [store]
         from namecheck.interpreter.evaluation import observed_checks, observed_equalities
@@ -194,7 +193,7 @@ class Statements:
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
         size_bindings: list[tuple[ast.Name, Value]] = []
-        if self.interpreter.context.evidence is Evidence.OBSERVED:
+        if self.interpreter.context.evidence.is_observed:
             from namecheck.interpreter.evaluation import (
                 observed_axes,  # only where asked for
                 observed_parts,
@@ -203,7 +202,7 @@ class Statements:
             observed_parts.check(self.interpreter, assignment, store, frame)
             size_bindings = observed_axes.observe(self.interpreter, assignment, store, frame)
         value = self.interpreter.evaluate_whole(assignment.value, store, frame)
-        if self.interpreter.context.evidence is Evidence.OBSERVED:
+        if self.interpreter.context.evidence.is_observed:
             value = observed_axes.number(self.interpreter, assignment, value, store)
         if not isinstance(value, Union):
             for target in assignment.targets:
@@ -375,7 +374,7 @@ class Statements:
         is_undecided = bool(holds) and bool(fails)
         with frame.choosing(is_undecided=is_undecided):
             ends = self._branch(if_node.body, holds, store, frame)
-            if is_undecided and self.interpreter.context.evidence is Evidence.OBSERVED:
+            if is_undecided and self.interpreter.context.evidence.is_observed:
                 from namecheck.interpreter.evaluation import optional_changes  # where asked for
 
                 optional_changes.settle(self.interpreter, if_node, store, ends, frame)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.provenance import OperatorResult, UnmeantTensor
@@ -84,7 +83,7 @@ class Targets:
             from namecheck.interpreter.evaluation import unpacking  # few shapes have no known rank
 
             value = unpacking.ranked(self.interpreter, value, target_nodes, store, frame)
-        elif isinstance(value, Opaque) and self.interpreter.context.evidence is Evidence.OBSERVED:
+        elif isinstance(value, Opaque) and self.interpreter.context.evidence.is_observed:
             from namecheck.interpreter.evaluation import unpacking  # only where asked for
 
             value = unpacking.itemised(value, target_nodes)

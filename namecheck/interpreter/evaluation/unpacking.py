@@ -10,7 +10,6 @@ from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import of_rank
-from namecheck.core.evidence import Evidence
 from namecheck.core.names import Contradiction
 from namecheck.core.tensors import Tensor, covers
 from namecheck.core.trees import last_word
@@ -115,7 +114,7 @@ def _refuse_pieces(
     contradiction = Contradiction(
         "NC206", message, error="ValueError", help=f"{word}() gives {got} piece{plural} here."
     )
-    is_observed = interpreter.context.evidence is Evidence.OBSERVED
+    is_observed = interpreter.context.evidence.is_observed
     interpreter.report(contradiction, target_nodes, store, frame, is_observed=is_observed)
     return True
 
@@ -133,7 +132,7 @@ def _refuse_sizes(
     After a branch that nobody can decide, or a return, the tensor may be meant for another path.
     Where axes are observed, `observed_axes` judges the reading before.
     """
-    if interpreter.context.evidence is Evidence.OBSERVED or frame.undecided or frame.exits:
+    if interpreter.context.evidence.is_observed or frame.undecided or frame.exits:
         return False
     with interpreter.findings.silenced(), interpreter.progress.unaffected():
         tensor_value = interpreter.evaluate(measured_node, store, frame)

@@ -117,7 +117,7 @@ def new_workspace(
     requests = {""}
     if removed_api:
         requests.add("removed_api")
-    if evidence is Evidence.OBSERVED:
+    if evidence.is_observed:
         requests.add("evidence")
     chosen = lints.discovered(frozenset(requests))
     return Workspace(files, semantics, table, inferences, recorder, chosen, evidence, purse)

@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.evidence import Evidence
 from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain import class_lookup, joins, meter
 from namecheck.interpreter.domain.cells import NumberTest
@@ -122,7 +121,7 @@ class EntryPoints:
     ) -> None:
         """Call a function; for records of what is observed, once more with what that has told."""
         context = self.interpreter.context
-        if context.recorder is None or context.evidence is not Evidence.OBSERVED:
+        if context.recorder is None or not context.evidence.is_observed:
             self._call(function, arguments, store, frame)
             return
         from namecheck.interpreter.workspace import second_runs  # only where values are shown
@@ -428,7 +427,7 @@ class EntryPoints:
         """A value for a parameter, of the type in its annotation."""
         if parameter.annotation is None or _is_for_arrays(function):
             unknown = Opaque(Parameter(self.interpreter.new_address(), parameter.arg))
-            if self.interpreter.context.evidence is Evidence.OBSERVED:
+            if self.interpreter.context.evidence.is_observed:
                 self._note_number(function, parameter, unknown, store)
             return unknown
         declared = self.interpreter.declarations.parameter(function, parameter.arg, instance, store)

@@ -72,7 +72,7 @@ class FileFacts:
             from namecheck.interpreter.workspace import relevance
 
             words = self._imported_words(source)
-            is_observed = self._evidence is Evidence.OBSERVED
+            is_observed = self._evidence.is_observed
             if is_observed:
                 words |= relevance.SIZED
             if self.names_dims(source):
@@ -127,7 +127,7 @@ class FileFacts:
 
     def only_reads_sizes(self, source: Source) -> bool:
         """Whether a file declares no dims, and its names are those of sizes that it reads."""
-        if self._evidence is not Evidence.OBSERVED:
+        if not self._evidence.is_observed:
             return False
         return not syntax.names_something(source.text.encode("utf-8", "replace"))
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass
-from namecheck.core.evidence import Evidence
 from namecheck.core.trees import add_children, changed_container, nodes
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.cells import AttributeNames
@@ -125,7 +124,7 @@ class Later:
         filled = _NOTHING.union(*(each.filled for each in writes))
         emptied = _NOTHING.union(*(each.emptied for each in writes))
         # What may be None later is no None where it is used; nothing else says of it what it is.
-        is_observed = self.interpreter.context.evidence is Evidence.OBSERVED
+        is_observed = self.interpreter.context.evidence.is_observed
         for name in store.get(AttributeNames(instance.address), ()):
             key = (instance.address, name)
             value: Value | None = store.get(key)

@@ -1,12 +1,13 @@
 """Runs an entry point a second time, with the dims that its first run has told of its parameters.
 
 A function that reads ``B, T, C = x.shape`` in its third line has such a tensor in its first two as
-well, or it fails. What the values of expressions are is recorded of the second run; findings, and
-what lints hear, are of the first.
+well, or it fails. So where asked for, with the dims that its docstring claims. What the values of
+expressions are is recorded of the second run; findings, and what lints hear, are of the first.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -41,24 +42,51 @@ def record(
     store: Store,
     run: Run,
 ) -> None:
-    """Run an entry point, and once more if that tells the dims of a parameter."""
+    """Run an entry point, and once more if that, or its docstring, tells the dims of a parameter.
+
+    What a docstring says is not followed where it contradicts the code.
+    """
     left = interpreter.budget.left
     end_store = store.fork()
     with recorder.trial() as first, _keeping_if_ended(recorder, first):
         run(arguments, end_store)
-    told = _told(interpreter, function, arguments, store, end_store)
-    if told is None or first.has_findings:
+    if first.has_findings:
         recorder.keep(first)
         return
-    interpreter.budget.left = max(left, interpreter.budget.left)
-    with (
-        interpreter.findings.silenced(),
-        interpreter.listeners.muted(),
-        recorder.trial() as second,
-        _keeping_if_ended(recorder, first),
-    ):
-        run(told, store)
-    recorder.keep(second)
+    told = _told(interpreter, function, arguments, store, end_store)
+    known = arguments if told is None else told
+    claimed = _claimed(interpreter, function, known, store)
+
+    def again(informed: Arguments) -> Trial:
+        interpreter.budget.left = max(left, interpreter.budget.left)
+        with (
+            interpreter.findings.silenced(),
+            interpreter.listeners.muted(),
+            recorder.trial() as trial,
+            _keeping_if_ended(recorder, first),
+        ):
+            run(informed, store.fork())
+        return trial
+
+    if claimed is not known:
+        with contextlib.suppress(PathEnds):
+            trial = again(claimed)
+            if not trial.has_findings:
+                recorder.keep(trial)
+                recorder.keep(first, beside=trial)
+                return
+    recorder.keep(first if told is None else again(told))
+
+
+def _claimed(
+    interpreter: Interpreter, function: FunctionValue, arguments: Arguments, store: Store
+) -> Arguments:
+    """The arguments with the dims that a docstring claims, where that is asked for."""
+    if not interpreter.context.evidence.is_claimed:
+        return arguments
+    from namecheck.interpreter.workspace import claimed_dims  # only where asked for
+
+    return claimed_dims.informed(interpreter, function, arguments, store)
 
 
 @contextmanager

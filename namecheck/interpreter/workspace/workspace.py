@@ -321,7 +321,7 @@ class Workspace:
 
     def _names(self, source: Source) -> bool:
         return self.files.matters(self._location(source)) or (
-            self._evidence is Evidence.OBSERVED
+            self._evidence.is_observed
             and syntax.unpacks_sizes(source.text.encode("utf-8", "replace"))
         )
 

@@ -16,7 +16,6 @@ from typing import Final
 from namecheck.core import dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dtypes import STANDARD, Defaults, DType
-from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant
 from namecheck.effects.dtype import without_gradient
@@ -146,7 +145,7 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
 
 def _is_of_another_case(interpreter: Interpreter, frame: Frame) -> bool:
     """Whether plain code makes a parameter in a case that need not be that of its caller."""
-    if interpreter.context.evidence is not Evidence.OBSERVED:
+    if not interpreter.context.evidence.is_observed:
         return False
     from namecheck.interpreter.models import observed_purposes  # only where asked for
 

@@ -6,7 +6,6 @@ import ast
 from typing import Final
 
 from namecheck.core.dataclasses import replace
-from namecheck.core.evidence import Evidence
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins, opaque_tensors
 from namecheck.interpreter.domain.values import (
@@ -116,13 +115,13 @@ def _has_further_options(interpreter: Interpreter, operator: str, call: Call) ->
     arguments = call.arguments
     if operator not in _MAKERS or not arguments.open or not arguments.by_keyword:
         return False
-    return interpreter.context.evidence is Evidence.OBSERVED
+    return interpreter.context.evidence.is_observed
 
 
 def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
     """A layer of the table, by its row."""
     args, words = tuple(call.args), tuple(call.kwargs.items())
-    if interpreter.context.evidence is Evidence.OBSERVED:
+    if interpreter.context.evidence.is_observed:
         from namecheck.interpreter.models import observed_sizes  # only where asked for
 
         args, words = observed_sizes.of_layer(interpreter, key, args, words, call.store)

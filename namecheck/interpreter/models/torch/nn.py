@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from namecheck.core.dims import Dim, Dims, new_dim
-from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.parameters import REQUIRED
 from namecheck.core.sizes import Expression
@@ -187,7 +186,7 @@ class TorchNN:
 
     def kept(self, call: Call) -> Value | None:
         """The result of an unknown module that keeps the dims of its input, as its name says."""
-        if self.interpreter.context.evidence is not Evidence.OBSERVED:
+        if not self.interpreter.context.evidence.is_observed:
             return None
         from namecheck.interpreter.models import observed_modules  # only where asked for
 

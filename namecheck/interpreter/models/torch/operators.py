@@ -10,7 +10,6 @@ from namecheck.core import devices, dtypes
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.dtypes import Defaults
-from namecheck.core.evidence import Evidence
 from namecheck.core.findings import (
     Facts,
     OperandFacts,
@@ -78,7 +77,7 @@ class TorchOperators:
         self._infer = self._rules.infer
         self._ranks: ObservedRanks | None = None
         # Whether the variables of the code name dims, too.
-        self._is_observed = interpreter.context.evidence is Evidence.OBSERVED
+        self._is_observed = interpreter.context.evidence.is_observed
         self._patches: Patches | None = None
 
     def has(self, operator: str, forms: str) -> bool:
