@@ -63,16 +63,16 @@ class Claim(NamedTuple):
 
 def claims(docstring: str, parameters: Collection[str]) -> Mapping[str, Claim]:
     """The claims about parameters; none of one that has two entries that differ."""
-    found: dict[str, Claim | None] = {}
+    claim_of: dict[str, Claim | None] = {}
     lines = docstring.splitlines()
     for line, word, text in _entries(lines, parameters):
         shape = _shape(text)
         if shape is None:
             continue
-        known = found.setdefault(word, Claim(shape, line))
+        known = claim_of.setdefault(word, Claim(shape, line))
         if known is not None and known.shape != shape:
-            found[word] = None
-    return {word: claim for word, claim in found.items() if claim is not None}
+            claim_of[word] = None
+    return {word: claim for word, claim in claim_of.items() if claim is not None}
 
 
 def _entries(lines: Sequence[str], parameters: Collection[str]) -> Iterator[tuple[int, str, str]]:
@@ -80,9 +80,9 @@ def _entries(lines: Sequence[str], parameters: Collection[str]) -> Iterator[tupl
     tensors = [word for word in parameters if not _NO_TENSOR.fullmatch(word)]
     if not tensors:
         return
-    words = "|".join(map(re.escape, sorted(tensors)))
+    either = "|".join(map(re.escape, sorted(tensors)))
     begin = re.compile(
-        rf"\s*(?:[-*+]\s+)?(?::param\s+(?:\w+\s+)?|@param\s+)?(?:\*\*|`+)?(?P<word>{words})"
+        rf"\s*(?:[-*+]\s+)?(?::param\s+(?:\w+\s+)?|@param\s+)?(?:\*\*|`+)?(?P<word>{either})"
         r"(?:\*\*|`+)?(?P<rest>\s*(?::|\(|\[|--?\s|—|–|,).*)"
     )
     for line, text in enumerate(lines):
@@ -113,38 +113,38 @@ def _shape(text: str) -> Shape | None:
 
 def _only(text: str) -> Shape | None:
     """The only shape of a text, if it is that of one tensor."""
-    found = sorted(_found(text), key=lambda one: one.start())
-    if not found or _SEVERAL.search(text[: found[0].start("terms")]):
+    lists = sorted(_lists(text), key=lambda one: one.start())
+    if not lists or _SEVERAL.search(text[: lists[0].start("terms")]):
         return None
-    shapes = [_read(one["terms"]) for one in found]
-    is_other = any(_OR.match(text, one.end()) for one in found)
+    shapes = [_read(one["terms"]) for one in lists]
+    is_other = any(_OR.match(text, one.end()) for one in lists)
     return None if is_other or any(shape != shapes[0] for shape in shapes) else shapes[0]
 
 
-def _found(text: str) -> Iterator[re.Match[str]]:
+def _lists(text: str) -> Iterator[re.Match[str]]:
     """The lists of a text that may be shapes."""
-    ends: set[int] = set()
+    end_positions: set[int] = set()
     for pattern in (_CALLED, _TYPED, _ANY_LIST):
-        for found in pattern.finditer(text):
-            if found.end("terms") not in ends and (
-                pattern is not _ANY_LIST or _looks_like_shape(text, found)
+        for one in pattern.finditer(text):
+            if one.end("terms") not in end_positions and (
+                pattern is not _ANY_LIST or _looks_like_shape(text, one)
             ):
-                ends.add(found.end("terms"))
-                yield found
+                end_positions.add(one.end("terms"))
+                yield one
 
 
-def _looks_like_shape(text: str, found: re.Match[str]) -> bool:
+def _looks_like_shape(text: str, match: re.Match[str]) -> bool:
     """Whether a list that is not called a shape begins as one."""
-    first, *others = (term.strip(" `\\$") for term in found["terms"].split(","))
-    is_size = re.search(r"(?i)\bsizes?\W*$", text[: found.start()])
+    first, *others = (term.strip(" `\\$") for term in match["terms"].split(","))
+    is_size = re.search(r"(?i)\bsizes?\W*$", text[: match.start()])
     return not is_size and bool(_FIRST.fullmatch(first)) and any(map(str.isalnum, others))
 
 
-def _read(listed: str) -> Shape | None:
+def _read(list_text: str) -> Shape | None:
     """The shape in a list; None where a term is no size."""
-    terms: list[str] = []
+    shape_terms: list[str] = []
     gap: int | None = None
-    parts = [part.strip() for part in _without_markup(listed).split(",")]
+    parts = [part.strip() for part in _without_markup(list_text).split(",")]
     if len(parts) == 1:
         parts = re.split(r"\s+x\s+", parts[0])
     if not parts[-1]:
@@ -153,26 +153,26 @@ def _read(listed: str) -> Shape | None:
         if _ANY.fullmatch(part):
             if gap is not None:
                 return None
-            gap = len(terms)
+            gap = len(shape_terms)
         elif (term := _term(part, is_only=len(parts) == 1)) is not None:
-            terms.append(term)
+            shape_terms.append(term)
         else:
             return None
-    return Shape(tuple(terms), gap) if 0 < len(terms) <= _MOST else None
+    return Shape(tuple(shape_terms), gap) if 0 < len(shape_terms) <= _MOST else None
 
 
-def _without_markup(listed: str) -> str:
+def _without_markup(list_text: str) -> str:
     """A list without what formulas of TeX and quotes add to it."""
-    listed = re.sub(r"\\(?:text|mathrm|textit|mathit)\{([^{}]*)\}", r"\1", listed)
-    listed = re.sub(r"_\{(?:\\text\{)?(\w+)\}?\}", r"_\1", listed)
-    listed = re.sub(r"\\(?:times|cdot)\b", "*", listed)
-    return re.sub(r"[`$]|\\[,; ]|\\(?=_)", "", listed)
+    list_text = re.sub(r"\\(?:text|mathrm|textit|mathit)\{([^{}]*)\}", r"\1", list_text)
+    list_text = re.sub(r"_\{(?:\\text\{)?(\w+)\}?\}", r"_\1", list_text)
+    list_text = re.sub(r"\\(?:times|cdot)\b", "*", list_text)
+    return re.sub(r"[`$]|\\[,; ]|\\(?=_)", "", list_text)
 
 
 def _term(part: str, *, is_only: bool) -> str | None:
     """A term as one word, number or formula: ``batch size`` is ``batch_size``."""
-    words = re.split(r"(?<=\w)\s+(?=\w)", part)
-    if len(words) > (1 if is_only else _WORDS):
+    term_words = re.split(r"(?<=\w)\s+(?=\w)", part)
+    if len(term_words) > (1 if is_only else _WORDS):
         return None
-    term = re.sub(r"\s+", "", "_".join(words))
+    term = re.sub(r"\s+", "", "_".join(term_words))
     return term if _TERM.fullmatch(term) and not _NO_SIZE.fullmatch(term) else None

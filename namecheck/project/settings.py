@@ -101,7 +101,9 @@ class Settings:
 
     def names_dims(self, data: bytes) -> bool:
         """Whether a file can name a dimension."""
-        return syntax.names_something(data) or (self.observes and syntax.unpacks_sizes(data))
+        if syntax.names_something(data) or (self.observes and syntax.unpacks_sizes(data)):
+            return True
+        return Evidence(self.evidence).is_claimed and syntax.imports_torch(data)
 
     @cached_property
     def selected(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Position
 from tests.real_code.soundness.__main__ import Shapes, judged, programs, table
 from tests.real_code.soundness.claims import Verdict
@@ -73,7 +74,7 @@ def test_the_shapes_of_a_run_are_noted(module: Path, shapes: Shapes) -> None:
 
 
 def test_what_is_inferred_fits_the_run(shapes: Shapes) -> None:
-    verdicts = Counter(result for result, _ in judged(shapes))
+    verdicts = Counter(result for result, _ in judged(shapes, Evidence.OBSERVED))
     assert verdicts[Verdict.INCORRECT] == 0
     assert verdicts[Verdict.KNOWN] >= 3
 
@@ -82,7 +83,7 @@ def test_what_is_inferred_fits_the_run(shapes: Shapes) -> None:
 def test_another_rank_is_incorrect(module: Path, shapes: Shapes, wrong: tuple[int, ...]) -> None:
     seen_at = shapes[module].items()
     place = next(at for at, seen in seen_at if seen == [(2, 3, 4)] and at.line == 6)
-    [(result, text)] = judged({module: {place: [(2, 3, 4), wrong]}})
+    [(result, text)] = judged({module: {place: [(2, 3, 4), wrong]}}, Evidence.OBSERVED)
     assert result is Verdict.INCORRECT
     assert f"{module}:6:" in text
 

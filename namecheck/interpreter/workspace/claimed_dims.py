@@ -17,6 +17,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, new_dim
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins, opaque_tensors
 from namecheck.interpreter.domain.addresses import ParameterTensor
 from namecheck.interpreter.domain.store import Store
@@ -33,7 +34,19 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Arguments
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
+_LISTED: Final = r"[(\[][^()\[\]]*,"
 _WORD: Final = r"(?<!\w)[^\W\d]\w*(?:\.\w+|\[\d+\])*"
+
+
+def may_claim(definition: ast.AST) -> bool:
+    """Whether a docstring in a definition has a list in brackets, as one about shapes has."""
+    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    texts = (
+        ast.get_docstring(each, clean=False)
+        for each in nodes(definition)
+        if isinstance(each, documented)
+    )
+    return any(text is not None and re.search(_LISTED, text) for text in texts)
 
 
 def claims(function: FunctionValue) -> Mapping[str, Claim]:
@@ -42,19 +55,21 @@ def claims(function: FunctionValue) -> Mapping[str, Claim]:
     if isinstance(node, ast.Lambda):
         return {}
     arguments = node.args
-    words = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    found = _claims_of(node, words)
+    parameter_words = [
+        each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    ]
+    found = _claims_of(node, parameter_words)
     scope = function.environment.scope
     if not found and node.name == "forward" and isinstance(scope, ast.ClassDef):
-        return _claims_of(scope, words)
+        return _claims_of(scope, parameter_words)
     return found
 
 
 def _claims_of(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, words: list[str]
+    documented: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, parameter_words: list[str]
 ) -> Mapping[str, Claim]:
-    docstring = ast.get_docstring(node, clean=False)
-    return {} if docstring is None else docstrings.claims(docstring, words)
+    docstring = ast.get_docstring(documented, clean=False)
+    return {} if docstring is None else docstrings.claims(docstring, parameter_words)
 
 
 def informed(

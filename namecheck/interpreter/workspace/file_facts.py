@@ -27,7 +27,8 @@ class FileFacts:
     """Facts about the files of an analysis.
 
     `names_dims` says whether a file names dimensions, `imported_words` has the words that it
-    imports from files that do. With observed `evidence`, reading sizes names dimensions.
+    imports from files that do. With observed `evidence`, reading sizes names dimensions;
+    with claimed, so do docstrings.
     """
 
     def __init__(
@@ -67,6 +68,11 @@ class FileFacts:
         """Whether running a definition of a file may contribute to the names of tensors."""
         if len(source.lines) <= _SMALL:
             return True
+        if self._evidence.is_claimed:
+            from namecheck.interpreter.workspace import claimed_dims
+
+            if claimed_dims.may_claim(node):
+                return True
         relevant = self._relevant.get(source.tree)
         if relevant is None:
             from namecheck.interpreter.workspace import relevance

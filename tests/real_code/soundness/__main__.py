@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Position
 from tests.real_code.limits import Limits, run_limited
 from tests.real_code.recall.__main__ import environment
@@ -61,10 +62,10 @@ def observed(package: str, state: Path, packages: Environment) -> tuple[Shapes, 
     return shapes, ended.errors
 
 
-def judged(shapes: Shapes) -> Iterator[tuple[Verdict, str]]:
+def judged(shapes: Shapes, evidence: Evidence) -> Iterator[tuple[Verdict, str]]:
     """The verdicts on the expressions that ran, each with its place."""
     for path, positions in sorted(shapes.items()):
-        inferred = claims(path)
+        inferred = claims(path, evidence)
         for position, seen in sorted(positions.items()):
             observation = inferred.get(position)
             said = " | ".join(map(_brief, observation.values if observation else ()))
@@ -95,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.real_code.soundness")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help="default: all of them")
     parser.add_argument("--state", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--evidence", choices=("observed", "claimed"), default="observed")
     arguments = parser.parse_args(argv)
     unknown = set(arguments.packages) - set(programs())
     if unknown:
@@ -108,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         failed |= bool(errors) and not shapes
         print(errors, end="", file=sys.stderr)
         counts[package] = Counter()
-        for result, place in judged(shapes):
+        for result, place in judged(shapes, Evidence(arguments.evidence)):
             counts[package][result] += 1
             if result is Verdict.INCORRECT:
                 print(place, flush=True)

@@ -32,13 +32,13 @@ class Verdict(enum.Enum):
     INCORRECT = "incorrect"
 
 
-def claims(path: Path) -> Mapping[Position, Observation]:
-    """What is inferred of the expressions of a file with observed evidence."""
+def claims(path: Path, evidence: Evidence) -> Mapping[Position, Observation]:
+    """What is inferred of the expressions of a file."""
     parsed = syntax.parse(path.read_bytes(), str(path))
     source = Source(str(path.resolve()), parsed.text, parsed.tree)
     files, recorder = ProjectFiles(), Recorder()
     files.add(source.filename, source)
-    workspace = analysis.new_workspace(files, recorder=recorder, evidence=Evidence.OBSERVED)
+    workspace = analysis.new_workspace(files, recorder=recorder, evidence=evidence)
     analysis.analysed(workspace, source.filename)
     return recorder.observations(source)
 
