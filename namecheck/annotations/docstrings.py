@@ -8,13 +8,18 @@ claims none of them, nor does one about several tensors.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from namecheck.core.trees import nodes
+
 # Terms may have brackets of their own: ``(B, 2 * (H + W))``, ``(B, window_size[0])``.
 _LIST: Final = r"[(\[](?P<terms>[^()\[\]]*(?:(?:\([^()\[\],]*\)|(?<=\w)\[\d+\])[^()\[\]]*)*)[)\]]"
 _MARKUP: Final = r"(?:\s|:math:|:|``?|\\|\*\*|\b(?:of|is|as|be|in)\b|=)*"
+# What every text with a shape has.
+_LISTED: Final = r"[(\[][^()\[\]]*[,x]"
 # A shape that is called so, and the type of torchvision's documentation: ``Tensor[N, 4]``.
 _CALLED: Final = re.compile(rf"(?i)\bshaped?(?!\[){_MARKUP}\(?{_LIST}")
 _TYPED: Final = re.compile(rf"\b\w*Tensor(?=\[){_LIST}")
@@ -29,13 +34,15 @@ _SEVERAL: Final = re.compile(
 )
 _TYPE: Final = re.compile(r"[`*]*\s*(?::\s*)?\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\)")
 # A list of coordinates or of choices is no shape, unless it is called one.
-_FIRST: Final = re.compile(r"(?:[A-Z]\w?|\w*batch\w*|bs|bsz|num_\w+|\*|\.\.\.)(?:\s*[*/].*)?")
+_FIRST: Final = re.compile(r"(?:[A-Z]\w?|\w*batch[\w ]*|bs|bsz|num_\w+|\*|\.\.\.)(?:\s*[*/].*)?")
 _WORD: Final = r"(?:[^\W\d]\w*(?:\.\w+|\[\d+\])*|\d+[A-Z]?)"
 _TERM: Final = re.compile(rf"{_WORD}(?:\s*(?:\*|//?|\+|-)\s*{_WORD})*")
 # What stands for any dims: ``*``, ``*batch``, ``...``, ``spatial_dims``.
 _ANY: Final = re.compile(r"(?i)\*\w*|\.\.\.|…|\w*spatial_?dims|\w*feature\w*dims")
 _NO_TENSOR: Final = re.compile(r"(?i)\w*(?:shape|size)\w*")
 _NO_SIZE: Final = re.compile(r"(?:bool|float|int|long|double|half|str)\d*")
+# What the section on shapes of a layer calls its only tensor: ``- Input: (N, C, H, W)``.
+_INPUT: Final = "Input"
 # What an entry is read of, and the most terms of a shape.
 _LINES: Final = 20
 _LONGEST: Final = 2000
@@ -61,6 +68,44 @@ class Claim(NamedTuple):
     line: int
 
 
+class Documentation(NamedTuple):
+    """A docstring, and the claims in it."""
+
+    node: ast.Constant
+    claims: Mapping[str, Claim]
+
+
+def of_function(definition: ast.AST, around: ast.AST) -> Documentation | None:
+    """The docstring of a function with claims about its parameters; None where it has none.
+
+    The function is defined in the scope `around` it; what documents a class documents `forward`.
+    """
+    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    spec = definition.args
+    words = [each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+    documented: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = [definition]
+    if definition.name == "forward" and isinstance(around, ast.ClassDef):
+        documented.append(around)
+    for each in documented:
+        match each.body[0]:
+            case ast.Expr(ast.Constant(str(text)) as node) if re.search(_LISTED, text):
+                found = claims(text, words)
+                if found:
+                    return Documentation(node, found)
+    return None
+
+
+def may_claim(definition: ast.AST) -> bool:
+    """Whether a docstring in a definition has a list in brackets, as one about shapes has."""
+    for node in nodes(definition):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            match node.body[0]:
+                case ast.Expr(ast.Constant(str(text))) if re.search(_LISTED, text):
+                    return True
+    return False
+
+
 def claims(docstring: str, parameters: Collection[str]) -> Mapping[str, Claim]:
     """The claims about parameters; none of one that has two entries that differ."""
     claim_of: dict[str, Claim | None] = {}
@@ -80,7 +125,11 @@ def _entries(lines: Sequence[str], parameters: Collection[str]) -> Iterator[tupl
     tensors = [word for word in parameters if not _NO_TENSOR.fullmatch(word)]
     if not tensors:
         return
-    either = "|".join(map(re.escape, sorted(tensors)))
+    parameter_of = {word: word for word in tensors}
+    arguments = [word for word in tensors if word not in ("self", "cls")]
+    if "input" in arguments or len(arguments) == 1:
+        parameter_of[_INPUT] = "input" if "input" in arguments else arguments[0]
+    either = "|".join(map(re.escape, sorted(parameter_of)))
     begin = re.compile(
         rf"\s*(?:[-*+]\s+)?(?::param\s+(?:\w+\s+)?|@param\s+)?(?:\*\*|`+)?(?P<word>{either})"
         r"(?:\*\*|`+)?(?P<rest>\s*(?::|\(|\[|--?\s|—|–|,).*)"
@@ -89,15 +138,15 @@ def _entries(lines: Sequence[str], parameters: Collection[str]) -> Iterator[tupl
         entry = begin.fullmatch(text)
         if entry is None:
             continue
-        own = _indentation(text)
+        indentation = _indentation(text)
         body = [entry["rest"]]
         for further in lines[line + 1 :]:
-            if not further.strip() or _indentation(further) <= own:
+            if not further.strip() or _indentation(further) <= indentation:
                 break
             body.append(further.strip())
             if len(body) > _LINES:
                 break
-        yield line, entry["word"], " ".join(body)[:_LONGEST]
+        yield line, parameter_of[entry["word"]], " ".join(body)[:_LONGEST]
 
 
 def _indentation(line: str) -> int:
@@ -137,7 +186,11 @@ def _looks_like_shape(text: str, match: re.Match[str]) -> bool:
     """Whether a list that is not called a shape begins as one."""
     first, *others = (term.strip(" `\\$") for term in match["terms"].split(","))
     is_size = re.search(r"(?i)\bsizes?\W*$", text[: match.start()])
-    return not is_size and bool(_FIRST.fullmatch(first)) and any(map(str.isalnum, others))
+    return (
+        not is_size
+        and bool(_FIRST.fullmatch(first))
+        and any(re.fullmatch(r"\w[\w ]*", term) for term in others)
+    )
 
 
 def _read(list_text: str) -> Shape | None:

@@ -14,6 +14,21 @@ PLAIN: Final = "def f(x):\n    return x + 1\n"
 UNPACKING: Final = "import torch\n\n\ndef f(x):\n    B, T = x.shape\n    return x.sum(dim=1)\n"
 BLANK: Final = "from torch import Tensor\nfrom jaxtyping import Float\n"
 
+CLAIMING: Final = '''"""Attention."""
+import torch
+
+
+def attend(query, key):
+    """Attend.
+
+    Args:
+        query: of shape (B, H, T, D)
+        key: of shape (B, H, S, D)
+    """
+    weights = (query @ key.mT).softmax(dim=-1)
+    return weights
+'''
+
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
@@ -58,3 +73,24 @@ def test_the_evidence_of_the_flag_and_of_the_settings_counts(run: Run) -> None:
     Path("pyproject.toml").write_text('[tool.namecheck]\nevidence = "observed"\n')
     assert run("reveal", "unpacking.py") == (0, flagged, "")
     assert run("reveal", "unpacking.py", "--evidence", "declared")[1] == ""
+
+
+def test_claimed_evidence_shows_what_docstrings_say(run: Run) -> None:
+    Path("claiming.py").write_text(CLAIMING)
+    assert "weights" not in run("reveal", "claiming.py", "--evidence", "observed")[1]
+    _, out, err = run("reveal", "claiming.py", "--evidence", "claimed")
+    shown = dict(line.strip().rsplit("  ", 1) for line in out.splitlines() if "softmax" in line)
+    assert err == ""
+    assert [*shown.values()] == ["B H T S"]
+
+
+def test_a_claim_that_contradicts_the_code_is_not_followed(run: Run) -> None:
+    Path("stale.py").write_text(CLAIMING.replace("(B, H, S, D)", "(B, S, D, 7)"))
+    observed = run("reveal", "stale.py", "--evidence", "observed")[1]
+    assert run("reveal", "stale.py", "--evidence", "claimed")[1] == observed
+
+
+def test_a_claim_makes_no_finding(run: Run) -> None:
+    for name, docstring in {"right.py": "(B, H, S, D)", "stale.py": "(B, S, D, 7)"}.items():
+        Path(name).write_text(CLAIMING.replace("(B, H, S, D)", docstring))
+        assert run("check", name, "--evidence", "claimed", "--no-cache")[0] == 0

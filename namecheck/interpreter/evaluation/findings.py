@@ -218,6 +218,8 @@ class Reporter:
             progress.unknowns += 1  # sizes that differ along with the names make torch raise anyway
         else:
             expected = self.expects(contradiction.error, frame)
+        if recorder is not None and not expected:
+            recorder.contradicted(node)
         if judged and (recorder is not None or not expected):
             source = self._file.source
             finding = Finding(

@@ -189,10 +189,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was recorded of a run that may be run again with more knowledge."""
+    """What was recorded of a run that may be run again with more knowledge.
+
+    It has `contradicted` expressions, whether that was reported or not.
+    """
 
     records: dict[ast.AST, Record]
     applications: dict[ast.AST, Applications]
+    contradicted: set[ast.AST]
 
     @property
     def has_findings(self) -> bool:
@@ -210,17 +214,20 @@ class Recorder:
         self._applied: set[ast.AST] = set()
         self._refused: set[tuple[Node, Key]] = set()
         self.limits: dict[tuple[str, Source, ast.stmt | None], int] = {}
+        self._contradicted: set[ast.AST] = set()
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
         """Record what the block evaluates apart from all else, until it is kept."""
         outer, self._records = self._records, {}
         applications, self._applications = self._applications, {}
-        trial = Trial(self._records, self._applications)
+        contradicted, self._contradicted = self._contradicted, set()
+        trial = Trial(self._records, self._applications, self._contradicted)
         try:
             yield trial
         finally:
             self._records, self._applications = outer, applications
+            self._contradicted = contradicted
 
     def keep(self, trial: Trial, *, beside: Trial | None = None) -> None:
         """Add the records of a trial; with another one `beside` it, of what that did not reach."""
@@ -319,6 +326,10 @@ class Recorder:
         return tuple(
             finding for _, record in self.records(source) for finding in record.findings.values()
         )
+
+    def contradicted(self, node: Node) -> None:
+        """Record that an expression has a contradiction that the program does not expect."""
+        self._contradicted.add(node)
 
     def finding(self, node: Node, finding: Finding) -> None:
         """Record a contradiction at an expression."""

@@ -5,19 +5,16 @@ What is claimed may be wrong: it is for a run whose values are shown, and which 
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from namecheck.annotations import docstrings, expressions
-from namecheck.annotations.docstrings import Claim, Shape
+from namecheck.annotations.docstrings import Shape
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, new_dim
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins, opaque_tensors
 from namecheck.interpreter.domain.addresses import ParameterTensor
 from namecheck.interpreter.domain.store import Store
@@ -34,51 +31,17 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Arguments
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-_LISTED: Final = r"[(\[][^()\[\]]*,"
 _WORD: Final = r"(?<!\w)[^\W\d]\w*(?:\.\w+|\[\d+\])*"
-
-
-def may_claim(definition: ast.AST) -> bool:
-    """Whether a docstring in a definition has a list in brackets, as one about shapes has."""
-    documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    texts = (
-        ast.get_docstring(each, clean=False)
-        for each in nodes(definition)
-        if isinstance(each, documented)
-    )
-    return any(text is not None and re.search(_LISTED, text) for text in texts)
-
-
-def claims(function: FunctionValue) -> Mapping[str, Claim]:
-    """What the docstring of a function says of its parameters; that of its class for `forward`."""
-    node = function.node
-    if isinstance(node, ast.Lambda):
-        return {}
-    arguments = node.args
-    parameter_words = [
-        each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    ]
-    found = _claims_of(node, parameter_words)
-    scope = function.environment.scope
-    if not found and node.name == "forward" and isinstance(scope, ast.ClassDef):
-        return _claims_of(scope, parameter_words)
-    return found
-
-
-def _claims_of(
-    documented: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, parameter_words: list[str]
-) -> Mapping[str, Claim]:
-    docstring = ast.get_docstring(documented, clean=False)
-    return {} if docstring is None else docstrings.claims(docstring, parameter_words)
 
 
 def informed(
     interpreter: Interpreter, function: FunctionValue, arguments: Arguments, store: Store
 ) -> Arguments:
     """The arguments with the claimed dims of those whose rank is not known."""
-    claimed = claims(function)
-    if not claimed:
+    documentation = docstrings.of_function(function.node, function.environment.scope)
+    if documentation is None:
         return arguments
+    claimed = documentation.claims
     spec = function.node.args
     positional = [*spec.posonlyargs, *spec.args]
     optional = {

@@ -69,9 +69,9 @@ class FileFacts:
         if len(source.lines) <= _SMALL:
             return True
         if self._evidence.is_claimed:
-            from namecheck.interpreter.workspace import claimed_dims
+            from namecheck.annotations import docstrings
 
-            if claimed_dims.may_claim(node):
+            if docstrings.may_claim(node):
                 return True
         relevant = self._relevant.get(source.tree)
         if relevant is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
@@ -18,7 +17,6 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, new_dim
 from namecheck.core.faults import Exhausted
 from namecheck.core.sizes import symbol
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins, opaque_tensors
 from namecheck.interpreter.domain.addresses import ParameterTensor
 from namecheck.interpreter.domain.store import Store
@@ -26,12 +24,9 @@ from namecheck.interpreter.domain.values import FunctionValue, Held, TensorValue
 from namecheck.interpreter.evaluation.frames import Arguments, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Recorder, Trial
-from namecheck.interpreter.workspace import relevance
+from namecheck.interpreter.workspace import told_dims
 
 Run = Callable[[Arguments, Store], None]
-
-# What else changes the dims of a tensor in place: those at the end are not those at the start.
-_REPLACING: Final = frozenset({"data", "set_"})
 
 
 def record(
@@ -71,7 +66,7 @@ def record(
     if claimed is not known:
         with contextlib.suppress(PathEnds):
             trial = again(claimed)
-            if not trial.has_findings:
+            if not trial.contradicted:
                 recorder.keep(trial)
                 recorder.keep(first, beside=trial)
                 return
@@ -107,35 +102,29 @@ def _told(
     end_store: Store,
 ) -> Arguments | None:
     """The arguments with the dims that a run has told of them; None where it has told nothing."""
-    changing = relevance.in_place() | _REPLACING
-    if any(getattr(node, "attr", None) in changing for node in nodes(function.node)):
+    end_dims = told_dims.told(function, arguments, end_store)
+    if not end_dims:
         return None
+
+    def informed(word: str, value: Value) -> Value:
+        return _informed(interpreter, word, value, start_store, end_dims.get(word))
+
     spec = function.node.args
     words = [parameter.arg for parameter in (*spec.posonlyargs, *spec.args)]
-    args = [
-        _informed(interpreter, word, value, start_store, end_store)
-        for word, value in zip(words, arguments.args, strict=False)
-    ]
+    args = [*map(informed, words, arguments.args)]
     args += arguments.args[len(args) :]
-    kwargs = {
-        word: _informed(interpreter, word, value, start_store, end_store)
-        for word, value in arguments.kwargs.items()
-    }
+    kwargs = {word: informed(word, value) for word, value in arguments.kwargs.items()}
     if args == arguments.args and kwargs == arguments.kwargs:
         return None
     return replace(arguments, args=args, kwargs=kwargs)
 
 
 def _informed(
-    interpreter: Interpreter, word: str, value: Value, start_store: Store, end_store: Store
+    interpreter: Interpreter, word: str, value: Value, store: Store, dims: Dims | None
 ) -> Value:
     """A parameter as the tensor that it was at the end of a run, if its rank was not known."""
-    start = opaque_tensors.known_tensor(value, start_store)
-    end = opaque_tensors.known_tensor(value, end_store)
-    if end is None or (start is not None and not joins.held(start, start_store).tensor.dims.open):
-        return value
-    dims = joins.held(end, end_store).tensor.dims
-    if dims.open:
+    start = opaque_tensors.known_tensor(value, store)
+    if dims is None or (start is not None and not joins.held(start, store).tensor.dims.open):
         return value
     number = interpreter.new_address()
     named = [_sized(dim, f"{word}.shape[{index}]", number) for index, dim in enumerate(dims.prefix)]
