@@ -87,6 +87,19 @@ class Entered(NamedTuple):
     silent: bool
 
 
+class EntryRun(NamedTuple):
+    """A run of a function on unknown arguments, as code in other files might call it.
+
+    `dims` are those that are known of its parameters at its end, and are the same at its start.
+    While `silent` nothing is reported.
+    """
+
+    function: FunctionValue
+    dims: Mapping[str, Dims]
+    source: Source
+    silent: bool
+
+
 class Listener:
     """A listener to the events of one file's analysis; a lint overrides the methods it needs.
 
@@ -106,6 +119,9 @@ class Listener:
 
     def on_enter(self, entered: Entered) -> None:
         """A call is about to run a function of the program, or to apply a summary of it."""
+
+    def on_entry_run(self, entry_run: EntryRun) -> None:
+        """A function has been run on unknown arguments, to its end."""
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
         """Code reads a tensor, or a union, by a variable or an attribute called `word`.
@@ -135,6 +151,12 @@ class Listeners:
             one.on_enter for one in self.every if type(one).on_enter is not Listener.on_enter
         ]
         self.follow_calls = bool(self._on_enter)
+        self._on_entry_run = [
+            one.on_entry_run
+            for one in self.every
+            if type(one).on_entry_run is not Listener.on_entry_run
+        ]
+        self.follow_entries = bool(self._on_entry_run)
         self._on_name = [
             one.on_name for one in self.every if type(one).on_name is not Listener.on_name
         ]
@@ -143,14 +165,14 @@ class Listeners:
     def muted(self) -> Iterator[None]:
         """Tell no listener what happens in the block."""
         lists = (self._on_call, self._on_apply, self._on_enter, self._on_name)
-        follows = self.follow_results, self.follow_calls
+        follows = self.follow_results, self.follow_calls, self.follow_entries
         self._on_call, self._on_apply, self._on_enter, self._on_name = [], [], [], []
-        self.follow_results = self.follow_calls = False
+        self.follow_results = self.follow_calls = self.follow_entries = False
         try:
             yield
         finally:
             self._on_call, self._on_apply, self._on_enter, self._on_name = lists
-            self.follow_results, self.follow_calls = follows
+            self.follow_results, self.follow_calls, self.follow_entries = follows
 
     def called(self, operator: str, keywords: Iterable[str], node: Node) -> None:
         """An operator is called."""
@@ -167,6 +189,11 @@ class Listeners:
         """A function of the program is called."""
         for listener in self._on_enter:
             listener(entered)
+
+    def has_run(self, entry_run: EntryRun) -> None:
+        """A function has been run on unknown arguments."""
+        for listener in self._on_entry_run:
+            listener(entry_run)
 
     def named(self, value: Value, word: str, node: Node, source: Source) -> Value:
         """A tensor, or a union, is read by a variable or an attribute."""

@@ -32,6 +32,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
+from namecheck.interpreter.evaluation.events import EntryRun
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.workspace.typed_values import NUMBERS, PLAIN, TypedValues
@@ -146,11 +147,22 @@ class EntryPoints:
         call = Call(arguments, function.node, store, frame)
         store.ledger.meter.spend(meter.ENTRY + meter.EXPRESSION * len(arguments.args))
         made = self.interpreter.call_function(function, call)
+        if self.interpreter.listeners.follow_entries:
+            self._tell(function, arguments, store)
         if isinstance(made, Generator):
             self.interpreter.generators.sample(made, function.node, store, frame)
         elif isinstance(made, FunctionValue) and made.node not in self._returned:
             self._returned.add(made.node)
             self.call(made, store, frame)
+
+    def _tell(self, function: FunctionValue, arguments: Arguments, store: Store) -> None:
+        """Tell the listeners what a run has told of the parameters."""
+        from namecheck.interpreter.workspace import told_dims  # only where asked for
+
+        interpreter = self.interpreter
+        is_silent = interpreter.findings.silent > 0
+        dims = told_dims.told(function, arguments, store)
+        interpreter.listeners.has_run(EntryRun(function, dims, interpreter.source, is_silent))
 
     def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
         """The class of a method and the classes that inherit it; None for a plain function."""
