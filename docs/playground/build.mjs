@@ -94,7 +94,7 @@ async function snapshot(texts, examples) {
 import bridge, gc, json
 
 for example in json.loads(examples):
-    for evidence in ("declared", "observed"):
+    for evidence in ("declared", "observed", "claimed"):
         for semantics in ("namecheck", "torch-2.12"):
             bridge.findings(example["program"], evidence, semantics)
             bridge.dims(example["program"], evidence, semantics)

@@ -97,7 +97,7 @@ def test_what_cannot_be_checked(project: Path) -> None:
     [
         ({"select": ["NC999"]}, "select: there is no code 'NC999'"),
         ({"semantics": "torch"}, "semantics: one of namecheck, torch-2.12 is wanted, not 'torch'"),
-        ({"evidence": ""}, "evidence: one of declared, observed is wanted"),
+        ({"evidence": ""}, "evidence: one of declared, observed, claimed is wanted"),
     ],
 )
 def test_an_option_that_does_not_exist(option: dict[str, str], message: str) -> None:

@@ -19,7 +19,7 @@ export async function readFragment(fragment) {
   return {
     program: code === null ? undefined : await unpacked(code).catch(() => undefined),
     example: fields.get("example") ?? undefined,
-    evidence: among(["declared", "observed"], fields.get("evidence")),
+    evidence: among(["declared", "observed", "claimed"], fields.get("evidence")),
     semantics: among(["namecheck", "torch-2.12"], fields.get("semantics")),
   };
 }
