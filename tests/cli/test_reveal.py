@@ -28,6 +28,30 @@ def attend(query, key):
     weights = (query @ key.mT).softmax(dim=-1)
     return weights
 '''
+CALLED: Final = """import torch
+
+
+def _helper(x):
+    x = torch.relu(x)
+    return x.tanh()
+
+
+class _Layer(torch.nn.Module):
+    def forward(self, x):
+        x = torch.relu(x)
+        return x.sin()
+
+
+def use(x):
+    B, T, C = x.shape
+    layer = _Layer()
+    return _helper(x), public(x), layer(x)
+
+
+def public(x):
+    x = torch.relu(x)
+    return x.cos()
+"""
 
 
 @pytest.fixture
@@ -94,3 +118,11 @@ def test_a_claim_makes_no_finding(run: Run) -> None:
     for name, docstring in {"right.py": "(B, H, S, D)", "stale.py": "(B, S, D, 7)"}.items():
         Path(name).write_text(CLAIMING.replace("(B, H, S, D)", docstring))
         assert run("check", name, "--evidence", "claimed", "--no-cache")[0] == 0
+
+
+def test_a_function_of_its_file_alone_has_the_values_of_its_calls(run: Run) -> None:
+    Path("called.py").write_text(CALLED)
+    _, out, _ = run("reveal", "called.py", "--evidence", "observed")
+    shown = dict(line.split(maxsplit=2)[1:] for line in out.splitlines())
+    assert shown["x.tanh()"] == shown["x.sin()"] == "B T C"
+    assert shown["x.cos()"] == "B T C | ..."

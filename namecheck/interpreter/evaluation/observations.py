@@ -215,6 +215,7 @@ class Recorder:
         self._refused: set[tuple[Node, Key]] = set()
         self.limits: dict[tuple[str, Source, ast.stmt | None], int] = {}
         self._contradicted: set[ast.AST] = set()
+        self._deferred: list[Trial] = []
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
@@ -243,6 +244,16 @@ class Recorder:
             applied = self._applications.setdefault(place, tried)
             if applied is not tried:
                 applied.include(tried)
+
+    def defer(self, trial: Trial) -> None:
+        """Add the records of a trial in the end, of what nothing else has reached."""
+        self._deferred.append(trial)
+
+    def _settle(self) -> None:
+        """Add what was deferred."""
+        reached = Trial({**self._records}, {**self._applications}, self._contradicted)
+        while self._deferred:
+            self.keep(self._deferred.pop(0), beside=reached)
 
     def _record(self, node: Node) -> Record:
         record = self._records.get(node)
@@ -312,6 +323,7 @@ class Recorder:
 
     def applications(self, source: Source) -> dict[Position, Applications]:
         """The applications at the calls and attributes of a file that were evaluated."""
+        self._settle()
         by_position: dict[Position, Applications] = {}
         for node in ast.walk(source.tree):
             applied = self._applications.get(node)
@@ -342,6 +354,7 @@ class Recorder:
 
     def records(self, source: Source) -> Iterator[tuple[Node, Record]]:
         """The expressions of a file that were evaluated, with their records."""
+        self._settle()
         for node in ast.walk(source.tree):
             record = self._records.get(node)
             if record is not None and not isinstance(node, (ast.Constant, ast.Slice)):

@@ -39,8 +39,35 @@ def record(
 ) -> None:
     """Run an entry point, and once more if that, or its docstring, tells the dims of a parameter.
 
-    What a docstring says is not followed where it contradicts the code.
+    What a docstring says is not followed where it contradicts the code. A function whose name, or
+    that of its class, begins with an underscore is called in its own file: what its parameters are
+    is known of these calls, if there are any.
     """
+    try:
+        with recorder.trial() as runs:
+            _record(interpreter, recorder, function, arguments, store, run)
+    finally:
+        if _is_private(function):
+            recorder.defer(runs)
+        else:
+            recorder.keep(runs)
+
+
+def _is_private(function: FunctionValue) -> bool:
+    """Whether the author says that a function, or its class, is for its own file alone."""
+    outer = function.cls.name if function.cls is not None else ""
+    is_helper = function.name.startswith("_") and not function.name.endswith("__")
+    return is_helper or outer.startswith("_")
+
+
+def _record(
+    interpreter: Interpreter,
+    recorder: Recorder,
+    function: FunctionValue,
+    arguments: Arguments,
+    store: Store,
+    run: Run,
+) -> None:
     left = interpreter.budget.left
     end_store = store.fork()
     with recorder.trial() as first, _keeping_if_ended(recorder, first):
