@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import EllipsisType
-from typing import Any
+from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import replace
@@ -228,14 +228,14 @@ def _check_module(dim: DimArgument, sizes: Any) -> None:
 
 
 def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Names, *, strict: bool) -> Dims:
+    if not isinstance(sizes, Unknown):
+        if not sizes:
+            raise _empty()
+        pairs = None if strict and type(sizes) is dict else _pairs(sizes)
+        names, sizes = (names, sizes) if pairs is None else pairs
     if isinstance(sizes, Unknown):
         dim_argument = dim if isinstance(dim, (int, str)) else UNKNOWN
         return _split(dims, locate(dims, dim_argument), None, None)
-    if not sizes:
-        raise _empty()
-    pairs = None if strict and type(sizes) is dict else _pairs(sizes)
-    if pairs is not None:
-        names, sizes = pairs
     if isinstance(dim, bool) or not isinstance(dim, (int, str, Unknown, type(None))):
         raise _type_error(
             f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
@@ -279,11 +279,19 @@ def _pairs(sizes: Any) -> tuple[Any, Any] | None:
         return tuple(sizes.keys()), tuple(sizes.values())
     if not isinstance(sizes, (tuple, list)) or not isinstance(sizes[0], (tuple, list)):
         return None
-    if any(not isinstance(pair, (tuple, list)) for pair in sizes):
+    others = [pair for pair in sizes if not isinstance(pair, (tuple, list))]
+    if others:
+        kinds = [type(other).__name__ for other in others if isinstance(other, _NO_SEQUENCES)]
+        if kinds:
+            message = f"'{kinds[0]}' object is not iterable"
+            raise Contradiction("NC114", message, error="TypeError")
         return UNKNOWN, UNKNOWN
     if len(sizes[0]) > 2:
         raise Contradiction("NC114", "too many values to unpack (expected 2)", error="ValueError")
     return tuple(pair[0] for pair in sizes), tuple(pair[-1] for pair in sizes)
+
+
+_NO_SEQUENCES: Final = (int, float, complex, type(None))
 
 
 def _check_kinds(dim: DimArgument, names: Names) -> None:

@@ -244,6 +244,17 @@ def test_sizes_that_an_empty_dim_cannot_have(sizes: tuple[int, int], message: st
     assert (names(parts), parts.shape) == (("A", "B1", "B2", "B3"), (2, 3, 0, 4))
 
 
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [(1, "'int' object is not iterable"), (None, "'NoneType' object is not iterable")],
+)
+@pytest.mark.usefixtures("semantics")
+def test_a_size_without_a_name_among_pairs(last: int | None, message: str) -> None:
+    matrix: Any = named("A", "B", sizes=(2, 3))
+    with pytest.raises(namecheck.NameTypeError, match=message):
+        matrix.unflatten("B", (("B1", 3), last))
+
+
 def passed_gradients() -> list[warnings.WarningMessage]:
     """The warnings of three passes with a gradient: two named ones, and an unnamed one."""
     leaf: Any = named("N", "C").requires_grad_()
