@@ -275,6 +275,19 @@ def test_sizes_that_are_symbols() -> None:
     assert graphs() == 1
 
 
+def test_names_that_depend_on_a_dynamic_size_are_unknown() -> None:
+    def step(x: Any) -> Any:
+        return x.squeeze(), x.reshape(x.shape[0], -1), x.flatten(1)
+
+    compiled = whole(step, dynamic=True)
+    for size in (2, 3):
+        squeezed, reshaped, flattened = compiled(named("N", "C", "H", sizes=(size, size + 1, 4)))
+        assert squeezed._names == ("?", "?", "?")
+        assert reshaped._names == ("?", "?")
+        assert flattened._names == ("N", None)
+    assert graphs() == 1
+
+
 def test_the_backward_pass() -> None:
     def step(x: Any) -> Any:
         y = checkpoint(lambda z: T.sin(z).transpose("N", "C"), x, use_reentrant=False)
