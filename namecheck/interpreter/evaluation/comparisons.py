@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from namecheck.core import sizes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.cells import CandidatesOf, Truth
 from namecheck.interpreter.domain.meter import EXPRESSION
-from namecheck.interpreter.domain.provenance import SizeOf
+from namecheck.interpreter.domain.provenance import Operation, SizeOf
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     ClassValue,
@@ -92,7 +93,7 @@ class _Comparison:
         if isinstance(left, Opaque) or isinstance(right, Opaque):
             if left == right or _are_one_size(left, right):
                 return True
-            return excluded(left, right, store)
+            return False if _are_other_sizes(left, right, store) else excluded(left, right, store)
         items = [_content(value, store) for value in (left, right)]
         if items[0] is not None and items[1] is not None:
             if type(left) is not type(right) or len(items[0]) != len(items[1]):
@@ -140,6 +141,26 @@ def _are_one_size(left: Value, right: Value) -> bool:
 
     size = symbolic(left)
     return size is not None and size == symbolic(right)
+
+
+def _are_other_sizes(left: Value, right: Value, store: Store) -> bool:
+    """Whether two numbers that the code uses as sizes certainly differ: ``dim * 2 != dim``."""
+    if not isinstance(left, Opaque) or not isinstance(right, Opaque):
+        return False
+    if not isinstance(left.key.provenance, Operation) and not isinstance(
+        right.key.provenance, Operation
+    ):
+        return False  # nothing is computed of the other one
+    from namecheck.interpreter.domain.size_symbols import symbolic  # few files compare sizes
+    from namecheck.interpreter.models import observed_numbers
+
+    sizes_ = symbolic(left), symbolic(right)
+    return (
+        sizes_[0] is not None
+        and sizes_[1] is not None
+        and sizes.same(sizes_[0], sizes_[1]) is False
+        and all(observed_numbers.is_number(value.key, store) for value in (left, right))
+    )
 
 
 def _is_size(value: Value) -> bool:

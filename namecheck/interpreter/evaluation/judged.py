@@ -55,6 +55,18 @@ class Attempt:
             flat += operand if isinstance(operand, (tuple, list)) else [operand]
         return flat
 
+    def has_nothing(self, accepted_attempts: Sequence[Attempt]) -> bool:
+        """Whether a tensor without elements stands where other paths have another value.
+
+        It is returned, or bound, where there is nothing to compute.
+        """
+        accepted_operands = [operand for others in accepted_attempts for operand in others._flat()]
+        return any(
+            isinstance(operand, Tensor) and 0 in operand.dims.sizes
+            for operand in self._flat()
+            if operand not in accepted_operands
+        )
+
     def readings(self) -> frozenset[Reading]:
         """The axes of which the sizes of its tensors are made."""
         sizes = (
@@ -208,7 +220,8 @@ class Judged:
     def is_uncertain(self, key: Key, about: Collection[str]) -> bool:
         """Whether a finding about names depends on branches that may never be taken together.
 
-        Or whether it depends on two sizes that are equal, as the code shows elsewhere.
+        Or whether it depends on two sizes that are equal, as the code shows elsewhere, or on a
+        tensor that has no elements where there is nothing to compute.
         """
         return (
             self.is_doubtful(key)
@@ -216,6 +229,7 @@ class Judged:
             or self.is_of_other_words(key)
             or self.is_about_equal(key, about)
             or self.is_of_both_sides(key)
+            or self._each_refused(key, Attempt.has_nothing)
         )
 
     def is_about_equal(self, key: Key, about: Collection[str]) -> bool:

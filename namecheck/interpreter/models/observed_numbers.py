@@ -80,11 +80,11 @@ def fill(row: Operator | None, args: Sequence[Value], lowered: list[Any], store:
     for index, value in enumerate(args):
         if lowered[index] is not UNKNOWN or not isinstance(value, Opaque):
             continue
-        if _is_number(value.key, store, 0):
+        if is_number(value.key, store):
             lowered[index] = SOME_NUMBERS["float"]
 
 
-def _is_number(part: object, store: Store, depth: int) -> bool:
+def is_number(part: object, store: Store, depth: int = 0) -> bool:
     """Whether a value, given by its identity, is a number."""
     if isinstance(part, Const):
         return type(part.value) in (int, float)
@@ -96,5 +96,5 @@ def _is_number(part: object, store: Store, depth: int) -> bool:
         case Parameter() | Attribute() | Item() | Fresh("join"):
             return store.fact(NumberTest, part) is True
         case Operation(name, operands) if name in _ARITHMETIC:
-            return all(_is_number(operand, store, depth + 1) for operand in operands)
+            return all(is_number(operand, store, depth + 1) for operand in operands)
     return False
