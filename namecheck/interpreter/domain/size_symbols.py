@@ -13,6 +13,7 @@ from typing import Final
 
 from namecheck.core import names as naming
 from namecheck.core.sizes import Known, symbol
+from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import (
     Attribute,
     Fresh,
@@ -22,6 +23,7 @@ from namecheck.interpreter.domain.provenance import (
     Result,
     SizeOf,
 )
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
 
 _ARITHMETIC: Final[dict[str, Callable[[Known, Known], Known]]] = {
@@ -45,6 +47,8 @@ _POWERS: Final = 4
 # A larger index of an item is the number of the place that picks one of several.
 _PLACES: Final = 1 << 20
 _DEEPEST: Final = 8
+ARITHMETIC: Final = frozenset({"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow", "USub"})
+"""The operators that make numbers of numbers."""
 CHOICE: Final = "choice"
 """The word of a number that is one of several, or that nobody has a word for."""
 
@@ -61,6 +65,22 @@ def symbolic(value: Value) -> Known | None:
 def of_key(key: Key) -> Known | None:
     """An unknown value that is used as a size, by its key."""
     return _of_key(key, 0)
+
+
+def is_number(part: object, store: Store, depth: int = 0) -> bool:
+    """Whether a value, given by its identity, is a number."""
+    if isinstance(part, Const):
+        return type(part.value) in (int, float)
+    if not isinstance(part, Key) or depth > _DEEPEST:
+        return False
+    match part.provenance:
+        case SizeOf():
+            return True
+        case Parameter() | Attribute() | Item() | Fresh("join"):
+            return store.fact(NumberTest, part) is True
+        case Operation(name, operands) if name in ARITHMETIC:
+            return all(is_number(operand, store, depth + 1) for operand in operands)
+    return False
 
 
 def _of_key(part: object, depth: int) -> Known | None:

@@ -151,15 +151,14 @@ def _are_other_sizes(left: Value, right: Value, store: Store) -> bool:
         right.key.provenance, Operation
     ):
         return False  # nothing is computed of the other one
-    from namecheck.interpreter.domain.size_symbols import symbolic  # few files compare sizes
-    from namecheck.interpreter.models import observed_numbers
+    from namecheck.interpreter.domain.size_symbols import is_number, symbolic  # as above
 
     sizes_ = symbolic(left), symbolic(right)
     return (
         sizes_[0] is not None
         and sizes_[1] is not None
         and sizes.same(sizes_[0], sizes_[1]) is False
-        and all(observed_numbers.is_number(value.key, store) for value in (left, right))
+        and all(is_number(value.key, store) for value in (left, right))
     )
 
 

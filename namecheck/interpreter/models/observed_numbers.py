@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import SOME_NUMBERS
+from namecheck.interpreter.domain import size_symbols
 from namecheck.interpreter.domain.cells import NumberTest
 from namecheck.interpreter.domain.provenance import (
     Attribute,
@@ -21,14 +22,12 @@ from namecheck.interpreter.domain.provenance import (
     Item,
     Operation,
     Parameter,
-    SizeOf,
 )
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Const, Key, Opaque, Value
+from namecheck.interpreter.domain.values import Key, Opaque, Value
 from namecheck.operators.row import Operator
 from namecheck.rules.registry import traits_of
 
-_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow", "USub"})
 _DEEPEST: Final = 8
 _COUNT: Final = (
     r"(?x) (\w+_)? (dim | channels | features | heads | hidden | len | length | d_model) "
@@ -64,7 +63,7 @@ def _leaves(part: object, depth: int) -> list[Key]:
     match part.provenance:
         case Parameter() | Attribute() | Item() | Fresh("join"):
             return [part]
-        case Operation(name, operands) if name in _ARITHMETIC:
+        case Operation(name, operands) if name in size_symbols.ARITHMETIC:
             return [leaf for operand in operands for leaf in _leaves(operand, depth + 1)]
     return []
 
@@ -80,21 +79,5 @@ def fill(row: Operator | None, args: Sequence[Value], lowered: list[Any], store:
     for index, value in enumerate(args):
         if lowered[index] is not UNKNOWN or not isinstance(value, Opaque):
             continue
-        if is_number(value.key, store):
+        if size_symbols.is_number(value.key, store):
             lowered[index] = SOME_NUMBERS["float"]
-
-
-def is_number(part: object, store: Store, depth: int = 0) -> bool:
-    """Whether a value, given by its identity, is a number."""
-    if isinstance(part, Const):
-        return type(part.value) in (int, float)
-    if not isinstance(part, Key) or depth > _DEEPEST:
-        return False
-    match part.provenance:
-        case SizeOf():
-            return True
-        case Parameter() | Attribute() | Item() | Fresh("join"):
-            return store.fact(NumberTest, part) is True
-        case Operation(name, operands) if name in _ARITHMETIC:
-            return all(is_number(operand, store, depth + 1) for operand in operands)
-    return False
