@@ -107,11 +107,12 @@ def put_together(pieces: Sequence[Dim]) -> Dim:
 
 def _joined_name(names: Sequence[Name], size: Size) -> Name:
     """The name of a concatenated dim: one axis is kept; several give the axis of their sum."""
-    axes = {name.name for name in names if isinstance(name, Axis)}
+    axes = [name for name in names if isinstance(name, Axis)]
+    words = {axis.name for axis in axes}
     if UNKNOWN in names:
         return UNKNOWN
-    if len(axes) == 1:
-        return Axis(axes.pop())
+    if len(words) == 1:
+        return Axis(words.pop(), ordered=all(axis.ordered for axis in axes))
     return UNKNOWN if isinstance(size, Unknown) else named_by(size)
 
 
