@@ -554,7 +554,8 @@ def _scrambled(
     share = both_shares[0] / both_shares[1]
     one, other = share.upper, share.lower
     equal = f"{other} = {one}" if isinstance(one, int) else f"{one} = {other}"
-    agreement = f" It is right only if {equal}."
+    is_one = "" if isinstance(dim.size, int) else f" or {word} = 1"
+    agreement = f" It is right only if {equal}{is_one}."
     is_of_code = dim == _REST or _is_of_code(str(dim.size))
     is_told = is_of_code and bool(share.powers)
     return Contradiction(
