@@ -84,26 +84,29 @@ def of_function(definition: ast.AST, around: ast.AST) -> Documentation | None:
         return None
     spec = definition.args
     words = [each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-    documented: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = [definition]
+    documented: list[ast.AST] = [definition]
     if definition.name == "forward" and isinstance(around, ast.ClassDef):
         documented.append(around)
     for each in documented:
-        match each.body[0]:
-            case ast.Expr(ast.Constant(str(text)) as node) if re.search(_LISTED, text):
-                found = claims(text, words)
-                if found:
-                    return Documentation(node, found)
+        docstring_node = _listing(each)
+        found = {} if docstring_node is None else claims(str(docstring_node.value), words)
+        if docstring_node is not None and found:
+            return Documentation(docstring_node, found)
     return None
 
 
 def may_claim(definition: ast.AST) -> bool:
     """Whether a docstring in a definition has a list in brackets, as one about shapes has."""
-    for node in nodes(definition):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            match node.body[0]:
-                case ast.Expr(ast.Constant(str(text))) if re.search(_LISTED, text):
-                    return True
-    return False
+    return any(_listing(node) is not None for node in nodes(definition))
+
+
+def _listing(definition: ast.AST) -> ast.Constant | None:
+    """The docstring of a function or class, if it has such a list."""
+    if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        match definition.body[0]:
+            case ast.Expr(ast.Constant(str(text)) as docstring_node) if re.search(_LISTED, text):
+                return docstring_node
+    return None
 
 
 def claims(docstring: str, parameters: Collection[str]) -> Mapping[str, Claim]:

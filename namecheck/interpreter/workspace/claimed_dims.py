@@ -30,6 +30,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Arguments
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.workspace import told_dims
 
 _WORD: Final = r"(?<!\w)[^\W\d]\w*(?:\.\w+|\[\d+\])*"
 
@@ -60,11 +61,7 @@ def informed(
         dims = _dims(claimed[word].shape, scope)
         return _as_claimed(interpreter, value, dims, store, is_optional=word in optional)
 
-    words = [parameter.arg for parameter in positional]
-    args = [value(word, each) for word, each in zip(words, arguments.args, strict=False)]
-    args += arguments.args[len(args) :]
-    kwargs = {word: value(word, each) for word, each in arguments.kwargs.items()}
-    return replace(arguments, args=args, kwargs=kwargs)
+    return told_dims.changed(function, arguments, value)
 
 
 def _as_claimed(

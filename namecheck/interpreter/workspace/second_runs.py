@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from namecheck.core import names as naming
-from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, new_dim
 from namecheck.core.faults import Exhausted
 from namecheck.core.sizes import symbol
@@ -136,14 +135,9 @@ def _told(
     def informed(word: str, value: Value) -> Value:
         return _informed(interpreter, word, value, start_store, end_dims.get(word))
 
-    spec = function.node.args
-    words = [parameter.arg for parameter in (*spec.posonlyargs, *spec.args)]
-    args = [*map(informed, words, arguments.args)]
-    args += arguments.args[len(args) :]
-    kwargs = {word: informed(word, value) for word, value in arguments.kwargs.items()}
-    if args == arguments.args and kwargs == arguments.kwargs:
-        return None
-    return replace(arguments, args=args, kwargs=kwargs)
+    changed = told_dims.changed(function, arguments, informed)
+    is_same = changed.args == arguments.args and changed.kwargs == arguments.kwargs
+    return None if is_same else changed
 
 
 def _informed(

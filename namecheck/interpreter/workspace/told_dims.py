@@ -5,9 +5,10 @@ A function that reads ``B, T, C = x.shape`` takes a tensor of three dims, or it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins, opaque_tensors
@@ -26,6 +27,18 @@ def parameters(function: FunctionValue, arguments: Arguments) -> Iterator[tuple[
     words = [parameter.arg for parameter in (*spec.posonlyargs, *spec.args)]
     yield from zip(words, arguments.args, strict=False)
     yield from arguments.kwargs.items()
+
+
+def changed(
+    function: FunctionValue, arguments: Arguments, informed: Callable[[str, Value], Value]
+) -> Arguments:
+    """The arguments with each one of a parameter as `informed` returns it for its word."""
+    spec = function.node.args
+    words = [parameter.arg for parameter in (*spec.posonlyargs, *spec.args)]
+    args = [*map(informed, words, arguments.args)]
+    args += arguments.args[len(args) :]
+    kwargs = {word: informed(word, value) for word, value in arguments.kwargs.items()}
+    return replace(arguments, args=args, kwargs=kwargs)
 
 
 def told(function: FunctionValue, arguments: Arguments, end_store: Store) -> Mapping[str, Dims]:
