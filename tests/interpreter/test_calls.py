@@ -298,3 +298,39 @@ def test_what_stands_after_a_yield_runs_only_if_it_is_asked_for() -> None:
         first.sum("C")  # BUG
         """
     )
+
+
+@pytest.mark.parametrize(
+    "wrapped", ["functools.wraps(f)(wrapper)", "functools.update_wrapper(wrapper, f)"]
+)
+def test_a_wrapper_has_the_name_of_what_it_wraps(wrapped: str) -> None:
+    """Two wrappers of one decorator are not registered under one name."""
+    program = f"""
+    import functools
+    functions = {{}}
+
+    def registered(f):
+        if f.__name__ in functions:
+            raise ValueError(f.__name__)
+        functions[f.__name__] = f
+        return f
+
+    def logged(f):
+        def wrapper(x):
+            return f(x)
+        return {wrapped}
+
+    @registered
+    @logged
+    def rows(x):
+        return x.sum('C')
+
+    @registered
+    @logged
+    def columns(x):
+        return x.sum('N')
+
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    result = functions['rows'](x)
+    """
+    assert dims(program, "result") == "N=2"

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from namecheck.interpreter.domain.values import External, Partial, Repeated, Value, Wrapped
+from typing import Final
+
+from namecheck.interpreter.domain.values import (
+    External,
+    FunctionValue,
+    Partial,
+    Repeated,
+    Value,
+    Wrapped,
+)
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import decorator, model, transparent
+
+_OF_WRAPPED: Final = ("__name__", "__qualname__")
 
 transparent(
     "functools.wraps",
@@ -50,8 +61,23 @@ def reduce(interpreter: Interpreter, call: Call) -> Value:
 
 @model("functools.wraps")
 def wraps(interpreter: Interpreter, call: Call) -> Value:
-    """``functools.wraps(f)`` is a decorator that returns the function unchanged."""
-    return External("functools.wraps")
+    """``functools.wraps(f)``: a decorator that gives a function the name of `f`."""
+    wrapped = ("wrapped", call.argument(0, "wrapped"))
+    return Partial(External("functools.update_wrapper"), (), (wrapped,))
+
+
+@model("functools.update_wrapper")
+def update_wrapper(interpreter: Interpreter, call: Call) -> Value:
+    """``functools.update_wrapper(g, f)``: `g`, with the name of `f`."""
+    wrapper, wrapped = call.argument(0, "wrapper"), call.argument(1, "wrapped")
+    if isinstance(wrapper, FunctionValue):
+        for word in _OF_WRAPPED:
+            named = interpreter.read_attribute(wrapped, word, call.node, call.store, call.frame)
+            interpreter.write_attribute(wrapper, word, named, call.node, call.store, call.frame)
+        interpreter.write_attribute(
+            wrapper, "__wrapped__", wrapped, call.node, call.store, call.frame
+        )
+    return wrapper
 
 
 @decorator("functools.cached_property")
