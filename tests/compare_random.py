@@ -171,7 +171,7 @@ def compared_program(
             _, fault = run(grown.text, chosen, lines)
             passed = passed and fault is None
         passed = passed and not any(seen.contradictions for seen in recorded.seen[PLACE].values())
-        return join.sides(static, recorded.seen, sizes=True), passed
+        return join.sides(static, recorded.seen, recorded.activations.ended()), passed
 
     choices = tuple(itertools.product((False, True), repeat=grown.flags))
     sides, passed = joined(choices)

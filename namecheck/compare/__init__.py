@@ -10,6 +10,7 @@ from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, counts
 from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import dataclass
+from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Position, Source
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Finder, Observation, Observations
@@ -94,7 +95,7 @@ def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
     return Comparison(
         main.filename,
         program_files.sources,
-        join.sides(static, recorded.seen),
+        join.sides(static, recorded.seen, recorded.activations.ended()),
         ended,
         end,
         _has_finding(static, end),
@@ -134,6 +135,7 @@ def _inferred(program_files: _ProgramFiles, settings: Settings) -> Observations:
             semantics=settings.semantics,
             rows=settings.rows(),
             inferences=settings.inferences,
+            evidence=Evidence(settings.evidence),
         )
     except RecursionError as error:
         raise CompareError(

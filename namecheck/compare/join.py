@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from namecheck.compare import sizes
 from namecheck.compare.attributes import ATTRIBUTES, Attribute, is_covered, is_known, named
 from namecheck.compare.attributes import shown as attribute_text
 from namecheck.core.dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
+    from namecheck.runtime.programs.activations import Activation
     from namecheck.runtime.programs.recording import Seen
 
 
@@ -39,7 +42,7 @@ class Verdict(enum.Enum):
 class Fault(enum.Enum):
     """What is incorrect about an expression.
 
-    NAMES: the run has other names; SIZES: only its sizes differ; DTYPE, DEVICE, LAYOUT, MEMORY:
+    NAMES: the run has other names; SIZES: its sizes differ; DTYPE, DEVICE, LAYOUT, MEMORY:
     that attribute differs. UNFOUNDED: a contradiction was inferred, and the run has none. MISSED:
     the run has one that was not inferred, though the operands were known.
     """
@@ -78,21 +81,23 @@ _NO_CONTRADICTION: Final = "no contradiction"
 def sides(
     static: Observations,
     seen: Mapping[str, Mapping[Position, Seen]],
-    *,
-    sizes: bool = False,
+    activations: Mapping[str, Sequence[Activation]] = MappingProxyType({}),
 ) -> tuple[Joined, ...]:
     """Every compared expression, in the order of the files and of their text.
 
-    With `sizes`, a wrong inferred size is incorrect, too.
+    Sizes that are expressions are compared in the `activations` of each file.
     """
-    return tuple(_joined(static, seen, sizes))
+    return tuple(_joined(static, seen, activations))
 
 
 def _joined(
-    static: Observations, seen: Mapping[str, Mapping[Position, Seen]], sizes: bool
+    static: Observations,
+    seen: Mapping[str, Mapping[Position, Seen]],
+    activations: Mapping[str, Sequence[Activation]],
 ) -> Iterator[Joined]:
     for filename, observations in static.items():
         here = seen.get(filename, {})
+        wrong_sizes = sizes.wrong_sizes(activations.get(filename, ()), observations)
         for position in sorted({*observations, *here}):
             observation = observations.get(position, _NOTHING)
             one = here.get(position)
@@ -100,7 +105,7 @@ def _joined(
                 if _is_of_tensors(observation):
                     yield Joined(filename, position, Verdict.UNREACHED, _inferred_text(observation))
                 continue
-            fault = _fault(observation, one, sizes)
+            fault = _fault(observation, one)
             verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT
             if fault is Fault.UNFOUNDED and (observation.gave or observation.passed):
                 fault, verdict = None, Verdict.UNSETTLED
@@ -108,8 +113,12 @@ def _joined(
             wrong = next((word for word in verdicts if verdicts[word] is Verdict.INCORRECT), None)
             if wrong is not None:
                 fault, verdict = Fault(wrong), Verdict.INCORRECT
+            if fault is None and position in wrong_sizes:
+                fault, verdict = Fault.SIZES, Verdict.INCORRECT
             if verdict is not None:
                 inferred, observed = _inferred_text(observation, wrong), _observed_text(one, wrong)
+                if fault is Fault.SIZES and wrong is None:
+                    observed = (wrong_sizes[position].text,)
                 yield Joined(filename, position, verdict, inferred, observed, fault, verdicts)
 
 
@@ -118,8 +127,7 @@ def _attributes(static: Observation, seen: Seen) -> dict[str, Verdict]:
     if not seen.values or not static.gave:
         return {}
     fitting = [
-        (value, [one for one in static.values if _covers(one, value, sizes=False)])
-        for value in seen.values
+        (value, [one for one in static.values if _covers(one, value)]) for value in seen.values
     ]
     return {each.word: _on_attribute(each, fitting) for each in ATTRIBUTES}
 
@@ -141,12 +149,10 @@ def _is_of_tensors(observation: Observation) -> bool:
     return observation.operator and gives
 
 
-def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
-    """The fault in which the two sides contradict each other, if they do."""
-    if static.gave and not _covers_all(static, seen, sizes=False):
+def _fault(static: Observation, seen: Seen) -> Fault | None:
+    """The fault in which the names of both sides, or their contradictions, differ, if they do."""
+    if static.gave and not _covers_all(static, seen):
         return Fault.NAMES
-    if static.gave and sizes and not _covers_all(static, seen, sizes=True):
-        return Fault.SIZES
     if seen.findings or seen.errors:
         is_known = any(_could_find(static, finding) for finding in seen.findings)
         return Fault.MISSED if is_known and not _found(static) else None
@@ -176,26 +182,24 @@ def _found(static: Observation) -> bool:
     return bool(static.findings) or static.gave < static.times
 
 
-def _covers_all(static: Observation, seen: Seen, *, sizes: bool) -> bool:
-    """Whether the inferred values cover every observed value."""
-    return all(
-        any(_covers(one, value, sizes=sizes) for one in static.values) for value in seen.values
-    )
+def _covers_all(static: Observation, seen: Seen) -> bool:
+    """Whether the names of the inferred values cover those of every observed value."""
+    return all(any(_covers(one, value) for one in static.values) for value in seen.values)
 
 
-def _covers(general: Any, value: Any, *, sizes: bool) -> bool:
+def _covers(general: Any, value: Any) -> bool:
+    """Whether the names of an inferred value cover those of an observed one."""
     if general is UNKNOWN or value is UNKNOWN:
         return True
     if isinstance(general, Many):
         parts = value if isinstance(value, tuple) else ()
-        return bool(parts) and all(_covers(general.each, part, sizes=sizes) for part in parts)
+        return bool(parts) and all(_covers(general.each, part) for part in parts)
     if isinstance(general, tuple):
         same = isinstance(value, tuple) and len(general) == len(value)
         pairs = zip(general, value, strict=True) if same else ()
-        return same and all(_covers(one, other, sizes=sizes) for one, other in pairs)
+        return same and all(_covers(one, other) for one, other in pairs)
     if isinstance(general, Tensor) and isinstance(value, Tensor):
-        bare = _bare(general.dims)
-        return covers_dims(bare if sizes else bare.sizeless(), value.dims)
+        return covers_dims(_bare(general.dims).sizeless(), value.dims)
     return False
 
 
@@ -206,7 +210,7 @@ def _bare(dims: Dims) -> Dims:
 
 def _is_known(general: Any, value: Any) -> bool:
     """Whether the inferred values cover an observed value, with all of its names known."""
-    return _covers(general, value, sizes=False) and _is_full(general, value)
+    return _covers(general, value) and _is_full(general, value)
 
 
 def _is_full(general: Any, value: Any) -> bool:

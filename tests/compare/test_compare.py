@@ -15,11 +15,13 @@ import torch
 from namecheck.cli import main
 from namecheck.compare import join
 from namecheck.compare.join import Fault, Verdict
+from namecheck.core import names as naming
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Span
 from namecheck.core.memory_order import Gapped
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.semantics import Semantics
+from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Position
 from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation
@@ -117,20 +119,10 @@ UNNAMED: Final = tensor(None, None)
 def test_the_verdict_on_one_expression(
     static: Observation | None, seen: Seen | None, verdict: Verdict | None, fault: Fault | None
 ) -> None:
-    told = join.sides(
-        {PLACE: {AT: static} if static else {}}, {PLACE: {AT: seen} if seen else {}}, sizes=True
-    )
+    told = join.sides({PLACE: {AT: static} if static else {}}, {PLACE: {AT: seen} if seen else {}})
     assert [(one.verdict, one.fault) for one in told] == (
         [] if verdict is None else [(verdict, fault)]
     )
-
-
-def test_sizes_count_where_they_are_asked_for() -> None:
-    sides = (
-        {PLACE: {AT: inferred(tensor("N", sizes=[2]))}},
-        {PLACE: {AT: saw(tensor("N", sizes=[3]))}},
-    )
-    assert [one.verdict for one in join.sides(*sides)] == [Verdict.AGREE]
 
 
 def test_the_patches_are_taken_away() -> None:
@@ -180,8 +172,8 @@ def test_a_script_that_agrees(compare: Command) -> None:
         "()\n"
         "2 expressions in 1 file: 2 agree, 0 weaker, 0 unreached, 0 incorrect.\n"
         "Of 2 that ran, the names of 2 were known in full: 100.0 %.\n"
-        "Other known attributes: the dtype of 100.0 %, the device of 100.0 %, "
-        "the layout of 100.0 %, the memory of 100.0 %.\n"
+        "Other known attributes: the sizes of 100.0 %, the dtype of 100.0 %, "
+        "the device of 100.0 %, the layout of 100.0 %, the memory of 100.0 %.\n"
     )
 
 
@@ -310,6 +302,33 @@ def test_what_is_incorrect_is_shown_with_its_source(compare: Command) -> None:
         "  = observed: C=3 N=2\n\n"
         "3 expressions in 1 file: 2 agree, 0 weaker, 0 unreached, 1 incorrect.\n"
     )
+
+
+@pytest.mark.parametrize("evidence", ["declared", "observed"])
+def test_the_sizes_of_a_script_are_compared(compare: Command, evidence: str) -> None:
+    script = """
+    import sys
+    def split(x, heads):
+        B, T, C = x.shape
+        return x.view(B, T, heads, C // heads).transpose(1, 2).flatten(2)
+    for n in map(int, sys.argv[1:]):
+        split(torch.randn(n, 6, 8), 2) @ torch.ones(24, 3)
+    """
+    status, out, _ = compare(script, "4", "5", flags=("--evidence", evidence))
+    assert status == 0, out
+    assert "the sizes of " in out
+
+
+def test_a_size_is_incorrect_under_what_the_run_binds() -> None:
+    length = symbol(naming.of_unpacking("T", 1))
+    one, other = Position(1, 0, 1, 1), Position(2, 0, 2, 1)
+    static = {one: inferred(tensor(None, sizes=[length]))}
+    static[other] = inferred(tensor(None, sizes=[length * 2]))
+    seen = {one: saw(tensor(None, sizes=[3])), other: saw(tensor(None, sizes=[7]))}
+    activation = {one: ((3,),), other: ((7,),)}
+    [_, wrong] = join.sides({PLACE: static}, {PLACE: seen}, {PLACE: [activation]})
+    assert (wrong.verdict, wrong.fault) == (Verdict.INCORRECT, Fault.SIZES)
+    assert wrong.observed == ("(7,), where T = 3",)
 
 
 def test_what_is_incorrect_in_json(compare: Command) -> None:

@@ -50,7 +50,7 @@ def compared(program: Program, noted: Recording) -> tuple[Joined, ...]:
             runpy.run_path(str(program.path), run_name="__main__")
         except Exception as error:
             noted.ended(error)
-    return join.sides(static, noted.seen, sizes=True)
+    return join.sides(static, noted.seen, noted.activations.ended())
 
 
 def show(one: Joined) -> str:

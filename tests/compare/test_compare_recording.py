@@ -65,7 +65,7 @@ def joined(recorded: Recording, program: str) -> dict[str, Joined]:
     static = analysis.observe(watched[PLACE])
     run(recorded, program)
     source = watched[PLACE]
-    found = join.sides(static, recorded.seen, sizes=True)
+    found = join.sides(static, recorded.seen, recorded.activations.ended())
     return {source.segment(source.at(one.position)): one for one in found}
 
 
@@ -358,6 +358,6 @@ def test_an_unfounded_value_beside_a_contradiction_is_incorrect(recorded: Record
     watched = sources(program)
     static = analysis.observe(watched[PLACE])
     run(recorded, program.replace("f(x, x)", "f(x.rename(N='A'), x.rename(N='A'))"))
-    found = join.sides(static, recorded.seen)
+    found = join.sides(static, recorded.seen, recorded.activations.ended())
     wrong = [one for one in found if one.verdict is Verdict.INCORRECT]
     assert any(watched[PLACE].segment(watched[PLACE].at(one.position)) == "t + u" for one in wrong)

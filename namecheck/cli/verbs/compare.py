@@ -15,6 +15,7 @@ from namecheck.cli.console import (
     WRONG,
     Usage,
     add_color_flag,
+    add_evidence_flag,
     add_format_flag,
     add_semantics_flag,
     painter,
@@ -30,6 +31,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "arguments", nargs=argparse.REMAINDER, metavar="...", help="the arguments of the script"
     )
     add_semantics_flag(parser)
+    add_evidence_flag(parser)
     add_format_flag(parser)
     parser.add_argument(
         "--all", action="store_true", help="list weaker, unreached and unsettled tensors as well"

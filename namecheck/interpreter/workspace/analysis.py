@@ -185,14 +185,15 @@ def observe(
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
+    evidence: Evidence = Evidence.DECLARED,
 ) -> Observations:
     """Run one file as a program, and return the values of its expressions, file by file.
 
-    `finder` finds the files that it imports. Functions that the program does not call are not run.
-    Raises RecursionError as `check` does.
+    `finder` finds the files that it imports, `evidence` says what names dims.
+    Functions that the program does not call are not run. Raises RecursionError as `check` does.
     """
     recorder = Recorder()
-    files = run_program(source, recorder, finder, semantics, rows, inferences)
+    files = run_program(source, recorder, finder, semantics, rows, inferences, evidence=evidence)
     return {file.filename: recorder.observations(file) for file in files}
 
 
@@ -204,12 +205,15 @@ def run_program(
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
     purse: Purse | None = None,
+    evidence: Evidence = Evidence.DECLARED,
 ) -> tuple[Source, ...]:
     """Run one file as a program for a recorder, as `observe` does; the files that took part.
 
     What it costs is taken from the `purse`, and no more than that has left.
     """
-    interpreter = _alone(source, finder, semantics, rows, inferences, recorder, purse)
+    interpreter = _alone(
+        source, finder, semantics, rows, inferences, recorder, purse, evidence=evidence
+    )
     deeply(Program(interpreter).run_main)
     if purse is not None:
         purse.spend(interpreter.context.ledger.meter.spent)
@@ -224,17 +228,19 @@ def _alone(
     inferences: Inferences | None,
     recorder: Recorder | None,
     purse: Purse | None = None,
+    evidence: Evidence = Evidence.DECLARED,
 ) -> Assembly:
     """The interpreter of a program that is run from one file."""
     ledger = Ledger()
     context = Context(
         semantics,
         operators.table() if rows is None else rows,
-        FileFacts(),
+        FileFacts(evidence=evidence),
         ledger,
         Numbering(ledger),
         recorder,
         {} if inferences is None else inferences,
-        purse=purse,
+        evidence,
+        purse,
     )
     return Assembly(source, context, lambda interpreter: Imports(interpreter, finder))

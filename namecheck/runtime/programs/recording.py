@@ -28,6 +28,7 @@ from namecheck.runtime.core import call_sites, modes, tensor_attributes, tensor_
 from namecheck.runtime.core.errors import Contradicted, error_of
 from namecheck.runtime.core.modes import Record
 from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch
+from namecheck.runtime.programs.activations import Activations
 from namecheck.runtime.programs.exception_handlers import ExceptionHandlers
 from namecheck.runtime.programs.instructions import (
     Expression,
@@ -92,6 +93,7 @@ class Recording:
     def watch(self, sources: Mapping[str, Source]) -> None:
         """Watch these files from now on; their names are those of their code objects."""
         self.seen: dict[str, dict[Position, Seen]] = {name: {} for name in sources}
+        self.activations = Activations()
         self._instructions = Instructions(sources)
         self._handlers = ExceptionHandlers(sources)
         self.lost: Place | None = None
@@ -164,6 +166,9 @@ class Recording:
             seen.clean |= operands_known
             if gives_value(node):
                 _note_value(seen, result)
+                if isinstance(result, torch.Tensor) and not result.is_nested:
+                    shape = tuple(map(int, result.shape))
+                    self.activations.note(frame, position(node), shape)
         return result
 
     def _lose(self, frame: FrameType) -> None:

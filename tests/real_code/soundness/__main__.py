@@ -17,18 +17,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from namecheck.compare.sizes import wrong_sizes
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Position
+from namecheck.runtime.programs.activations import Activation, Shape
 from tests.real_code.limits import Limits, run_limited
 from tests.real_code.recall.__main__ import environment
 from tests.real_code.soundness.claims import Verdict, claims, verdict
-from tests.real_code.soundness.instrumentation import Shape
 from tests.versions.environments import ROOT, Environment
 
 _PROGRAMS: Final = Path(__file__).parents[1] / "recall" / "programs.toml"
 _LIMITS: Final = Limits(seconds=900, wall_seconds=1800, mebibytes=32768)
 
 Shapes = dict[Path, dict[Position, list[Shape]]]
+Activations = Mapping[Path, Sequence[Activation]]
 
 
 def programs() -> Mapping[str, list[dict[str, str]]]:
@@ -41,8 +43,11 @@ def programs() -> Mapping[str, list[dict[str, str]]]:
     return by_package
 
 
-def observed(package: str, state: Path, packages: Environment) -> tuple[Shapes, str]:
-    """The shapes in the runs of a package's programs, and the errors of those that failed."""
+def observed(package: str, state: Path, packages: Environment) -> tuple[Shapes, Activations, str]:
+    """The shapes in the runs of a package's programs, and the errors of those that failed.
+
+    The shapes of each expression, over all runs; and those of each run of a function.
+    """
     job, out = state / f"{package}.job", state / f"{package}.shapes"
     job.write_text(json.dumps({"package": package, "programs": programs()[package]}), "utf-8")
     ended = run_limited(
@@ -55,22 +60,39 @@ def observed(package: str, state: Path, packages: Environment) -> tuple[Shapes, 
     )
     job.unlink()
     if ended.code:
-        return {}, ended.errors
+        return {}, {}, ended.errors
+    noted = json.loads(out.read_text("utf-8"))
     shapes: Shapes = {}
-    for file, position, seen in json.loads(out.read_text("utf-8")):
+    for file, position, seen in noted["shapes"]:
         shapes.setdefault(Path(file), {})[Position(*position)] = [tuple(shape) for shape in seen]
-    return shapes, ended.errors
+    activations = {
+        Path(file): [
+            {Position(*position): tuple(map(tuple, seen)) for position, seen in activation}
+            for activation in each
+        ]
+        for file, each in noted["activations"].items()
+    }
+    return shapes, activations, ended.errors
 
 
-def judged(shapes: Shapes, evidence: Evidence) -> Iterator[tuple[Verdict, str]]:
-    """The verdicts on the expressions that ran, each with its place."""
+def judged(
+    shapes: Shapes, activations: Activations, evidence: Evidence
+) -> Iterator[tuple[Verdict, str]]:
+    """The verdicts on the expressions that ran, each with its place.
+
+    A size that is inferred as an expression must have its value, given the sizes that are bound in
+    the same run of the function.
+    """
     for path, positions in sorted(shapes.items()):
         inferred = claims(path, evidence)
+        wrong = wrong_sizes(activations.get(path, ()), inferred)
         for position, seen in sorted(positions.items()):
             observation = inferred.get(position)
             said = " | ".join(map(_brief, observation.values if observation else ()))
-            place = f"{path}:{position[0]}:{position[1] + 1}: inferred {said}, but {seen[:4]}"
-            yield verdict(observation, seen), place
+            ran = wrong[position].text if position in wrong else str(seen[:4])
+            place = f"{path}:{position[0]}:{position[1] + 1}: inferred {said}, but {ran}"
+            fits = position not in wrong
+            yield verdict(observation, seen) if fits else Verdict.INCORRECT, place
 
 
 def _brief(value: object) -> str:
@@ -106,11 +128,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     counts: dict[str, Counter[Verdict]] = {}
     failed = False
     for package in arguments.packages or programs():
-        shapes, errors = observed(package, arguments.state, installed)
+        shapes, activations, errors = observed(package, arguments.state, installed)
         failed |= bool(errors) and not shapes
         print(errors, end="", file=sys.stderr)
         counts[package] = Counter()
-        for result, place in judged(shapes, Evidence(arguments.evidence)):
+        for result, place in judged(shapes, activations, Evidence(arguments.evidence)):
             counts[package][result] += 1
             if result is Verdict.INCORRECT:
                 print(place, flush=True)

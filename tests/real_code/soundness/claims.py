@@ -16,7 +16,7 @@ from namecheck.core.tensors import Tensor
 from namecheck.interpreter.evaluation.observations import Observation, Recorder
 from namecheck.interpreter.workspace import analysis
 from namecheck.project.files import ProjectFiles
-from tests.real_code.soundness.instrumentation import Shape
+from namecheck.runtime.programs.activations import Shape
 
 
 class Verdict(enum.Enum):

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import torch
 
 from namecheck.core.syntax import Position, position
+from namecheck.runtime.programs.activations import Activations, Shape
 
 _NOTE: Final = "__namecheck_note__"
 _EXPRESSIONS: Final = (
@@ -32,14 +33,13 @@ _EXPRESSIONS: Final = (
 # Calls that look at the frame or at the type of what they are given.
 _CALLS_LEFT: Final = frozenset({"super", "locals", "globals", "isinstance", "type", "vars"})
 
-Shape: TypeAlias = tuple[int, ...]
-
 
 class Shapes:
     """The shapes of the expressions of some packages, by file and position."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self.seen: dict[str, dict[Position, set[Shape]]] = {}
+        self.activations = Activations()
         self._finder = _Finder(frozenset(packages))
 
     def record(self) -> None:
@@ -53,7 +53,9 @@ class Shapes:
         if isinstance(value, torch.Tensor):
             at = Position(*map(int, place.split()))
             shapes = self.seen.setdefault(file, {}).setdefault(at, set())
-            shapes.add(tuple(map(int, value.shape)))
+            shape = tuple(map(int, value.shape))
+            shapes.add(shape)
+            self.activations.note(sys._getframe(1), at, shape)
         return value
 
 

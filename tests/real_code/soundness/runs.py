@@ -48,7 +48,11 @@ def main(job: Path, out: Path) -> None:
         for file, positions in sorted(shapes.seen.items())
         for position, seen in sorted(positions.items())
     ]
-    out.write_text(json.dumps(rows), "utf-8")
+    activations = {
+        file: [list(activation.items()) for activation in each]
+        for file, each in sorted(shapes.activations.ended().items())
+    }
+    out.write_text(json.dumps({"shapes": rows, "activations": activations}), "utf-8")
 
 
 if __name__ == "__main__":

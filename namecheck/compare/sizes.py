@@ -1,0 +1,129 @@
+"""Compares the sizes of a run with those inferred, which may be expressions: ``C // n_head``.
+
+In one activation each size that the code reads has one value. The first dim that is inferred to
+have just this size binds it, and all other dims must have what their expressions come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.dims import Dim, Dims
+from namecheck.core.names import UNKNOWN
+from namecheck.core.sizes import Known, substituted, symbol, symbols
+from namecheck.core.syntax import Position
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.workspace.analysis import Observation
+
+if TYPE_CHECKING:
+    from namecheck.runtime.programs.activations import Activation, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class WrongSize:
+    """An expression whose shape in a run is none of those inferred, given what sizes are bound."""
+
+    shape: Shape
+    by_symbol: Mapping[str, int] = field(hash=False)
+
+    @property
+    def text(self) -> str:
+        """The shape, and what sizes are bound, for a reader."""
+        text = ", ".join(f"{naming.bare(word)} = {size}" for word, size in self.by_symbol.items())
+        return f"{self.shape}, where {text}" if text else str(self.shape)
+
+
+def wrong_sizes(
+    activations: Iterable[Activation], static: Mapping[Position, Observation]
+) -> dict[Position, WrongSize]:
+    """The expressions of a file whose sizes contradict those inferred, each with the first case."""
+    wrong: dict[Position, WrongSize] = {}
+    for activation in activations:
+        for position, wrong_size in _wrong_in(activation, static):
+            wrong.setdefault(position, wrong_size)
+    return wrong
+
+
+def _wrong_in(
+    activation: Activation, static: Mapping[Position, Observation]
+) -> Iterator[tuple[Position, WrongSize]]:
+    """The expressions of one activation that are wrong.
+
+    One that has several shapes is in a loop, where sizes may change. One that may be one of several
+    tensors binds nothing, and must be one of them.
+    """
+    by_symbol: dict[str, int] = {}
+    claims = [
+        (position, shapes[0], tensors)
+        for position, shapes in activation.items()
+        if len(shapes) == 1 and (tensors := _tensors(static.get(position), shapes[0]))
+    ]
+    refuted: set[Position] = set()
+    for position, shape, tensors in claims:
+        if len(tensors) == 1 and not _fits(tensors[0].dims, shape, by_symbol):
+            refuted.add(position)
+            yield position, WrongSize(shape, dict(by_symbol))
+    for position, shape, tensors in claims:
+        fits = any(_fits(tensor.dims, shape, dict(by_symbol)) for tensor in tensors)
+        if not fits and position not in refuted:
+            yield position, WrongSize(shape, by_symbol)
+
+
+def _tensors(observation: Observation | None, shape: Shape) -> list[Tensor]:
+    """The tensors of which an expression is one, if that is known and one has the rank."""
+    values = () if observation is None else observation.values
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if len(tensors) < len(values):
+        return []
+    return tensors if any(_pairs(tensor.dims, shape) is not None for tensor in tensors) else []
+
+
+def _pairs(dims: Dims, shape: Shape) -> Sequence[tuple[Dim, int]] | None:
+    """The dims whose place is known, with their sizes; None where the rank differs."""
+    known = len(dims.prefix) + len(dims.suffix)
+    if len(shape) < known or (len(shape) > known and not dims.open):
+        return None
+    front = zip(dims.prefix, shape, strict=False)
+    return [*front, *zip(dims.suffix[::-1], shape[::-1], strict=False)]
+
+
+def _fits(dims: Dims, shape: Shape, by_symbol: dict[str, int]) -> bool:
+    """Whether dims may have a shape; binds the sizes that are not bound yet."""
+    pairs = _pairs(dims, shape)
+    if pairs is None:
+        return False
+    sizes = [(dim.size, number) for dim, number in pairs if dim.size is not UNKNOWN]
+    for size, number in sizes:
+        word = _plain_symbol(size)
+        if word is not None:
+            by_symbol.setdefault(word, number)
+    return all(
+        _is_open(size, by_symbol) or _value(size, by_symbol) == number for size, number in sizes
+    )
+
+
+def _plain_symbol(size: Known) -> str | None:
+    """The symbol that a size is, if it is nothing else; None for those that are declared.
+
+    What is declared is what its author says, which a run may not keep to.
+    """
+    match symbols(size):
+        case found if len(found) == 1:
+            [word] = found
+            return word if size == symbol(word) and naming.is_undeclared(word) else None
+    return None
+
+
+def _is_open(size: Known, by_symbol: Mapping[str, int]) -> bool:
+    """Whether a size depends on one that is not bound."""
+    return not symbols(size) <= by_symbol.keys()
+
+
+def _value(size: Known, by_symbol: Mapping[str, int]) -> Known | None:
+    try:
+        return substituted(size, by_symbol)
+    except ZeroDivisionError:
+        return None
