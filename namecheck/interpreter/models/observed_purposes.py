@@ -16,7 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import is_name, last_word, nodes
 from namecheck.interpreter.domain import equalities
-from namecheck.interpreter.domain.scopes import defaults
+from namecheck.interpreter.domain.scopes import bound, defaults
 from namecheck.interpreter.domain.size_symbols import CHOICE
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.tags import LEARNED, tag_of
@@ -166,7 +166,7 @@ def may_be_nothing(
     """Whether a size has a summand that may be 0, as the file itself says: ``controls > 0``.
 
     One of several numbers may be 0 as well, ``extra if wide else 0``, and so may a parameter that
-    is 0 by default.
+    is 0 by default, or None.
     """
     if contradiction.code not in _OF_SIZES:
         return False
@@ -191,16 +191,29 @@ def _summands(lowered_operands: Sequence[Any]) -> Iterator[str]:
 def _possibly_zero(tree: ast.AST) -> Iterator[str]:
     """The words that tests compare with 0, but for those that end the program otherwise.
 
-    And those of the parameters that are 0 by default.
+    And those of the parameters that are 0 by default, or None, which nothing replaces: who has
+    none of these things passes 0.
     """
     for node in nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from (name for name, default in defaults(node.args) if _is_zero(default))
+            yield from _left_out(node)
         if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _raises(node)):
             for part in nodes(node.test):
                 if isinstance(part, ast.Compare) and _is_zero(part.comparators[-1]):
                     yield last_word(part.left)
             yield from _tested(node.test)
+
+
+def _left_out(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The parameters that are None by default, and for which the function has no other value."""
+    optional = {
+        name
+        for name, default in defaults(definition.args)
+        if isinstance(default, ast.Constant) and default.value is None
+    }
+    if optional:
+        yield from optional.difference(*map(bound, definition.body))
 
 
 def _tested(test: ast.expr) -> Iterator[str]:
