@@ -24,7 +24,8 @@ def mixture() -> Findings:
     """A finding about two operands that each go together with another one."""
     findings = Findings()
     findings.add(Finding("NC201", "Names do not match.", "a.py", SPAN), frozenset("ab"))
-    findings.judged.refuse(KEY, 1, NODE, Attempt(MIXED))
+    judged = findings.judged
+    judged.refuse(KEY, judged.site(1, NODE), (), Attempt(MIXED))
     for operands in ((Tensor(), 4), (0, 3)):
         findings.judged.accept(1, NODE, Inference(None), Attempt(operands))
     return findings
@@ -46,7 +47,7 @@ def test_a_dropped_finding_leaves_nothing_of_its_operands() -> None:
 def of_other_words(refused: Attempt, *accepted: Attempt) -> bool:
     """Whether a finding about operands is uncertain, where others are not contradicted."""
     judged = Findings().judged
-    judged.refuse(KEY, 1, NODE, refused)
+    judged.refuse(KEY, judged.site(1, NODE), (), refused)
     for operands in accepted:
         judged.accept(1, NODE, Inference(None), operands)
     return judged.is_of_other_words(KEY)
@@ -93,7 +94,7 @@ def doubtful(judged: Judged, refused_stage: object) -> bool:
     """Whether a finding about a stage of what happens at a node is doubtful."""
     with judged.stage(refused_stage):
         site = judged.site(1, NODE)
-    judged.failed = {KEY: {site}}
+    judged.failed = {KEY: {(site,)}}
     return judged.is_doubtful(KEY)
 
 
@@ -125,3 +126,19 @@ def test_what_has_passed_at_the_node_has_passed_in_each_stage() -> None:
     assert doubtful(judged, 1)
     with judged.stage(0):
         assert doubtful(judged, 1)
+
+
+def test_a_call_that_passes_on_another_path_speaks_for_what_it_refuses() -> None:
+    """Of ranks, where the branch is undecided, and of tensors without elements."""
+    judged = Findings().judged
+    own, call = judged.site(2, NODE), judged.site(1, NODE)
+    nothing = Attempt((Tensor(Dims.of(None, sizes=[0])), 3))
+    judged.failed[KEY] = {(own, call)}
+    judged.refuse(KEY, own, [call], nothing)
+    assert not judged.is_doubtful(KEY)
+    assert not judged.is_of_another_call(KEY)
+    judged.hear(1, NODE)
+    assert judged.is_doubtful(KEY)
+    assert judged.is_of_another_call(KEY)
+    judged.refuse(KEY, own, [call], Attempt(MIXED))
+    assert not judged.is_of_another_call(KEY)

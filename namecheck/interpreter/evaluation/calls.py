@@ -448,9 +448,12 @@ class Calls:
         bindings = interpreter.declarations.bound(function, environment, layer)
         if self._following.enters_body(function, call, is_told=is_told):
             inner = Frame(environment, call.frame, call.node, call, function.name)
+            findings, count = interpreter.findings, len(interpreter.findings.added)
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
+            if not findings.silent and len(findings.added) == count:
+                findings.judged.hear(call.frame.environment.number, call.node)
             self._following.refuse_return(function)
             result = self._return(returns, environment, call.store, moment)
         else:

@@ -33,9 +33,6 @@ _OF_RANKS: Final = frozenset({"NC203", "NC206", "NC207"})
 NOT_JUDGED: Final = "NC091"
 """The note about code that is not judged."""
 
-# Where a finding is made that does not depend on the run: no application passes there.
-_NO_SITE: Final[Site] = (0, ast.Pass(), ())
-
 
 @dataclass(slots=True)
 class Findings:
@@ -111,19 +108,19 @@ class Findings:
         self,
         finding: Finding,
         about: frozenset[str],
-        site: Site | None = None,
+        sites: tuple[Site, ...] = (),
         *,
         is_observed: bool = False,
     ) -> None:
         """Add a finding; the first one of its place and code is kept.
 
-        One that is doubtful where its run has a path without it is made at a `site`.
+        It is doubtful if its run has a path without it at one of its `sites`.
         """
         key = finding.filename, finding.span, finding.code
         self.added.append(key)
         if not is_observed:
             self.told.add(key)
-        self.judged.failed.setdefault(key, set()).add(site or _NO_SITE)
+        self.judged.failed.setdefault(key, set()).add(sites)
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)
 
@@ -197,8 +194,9 @@ class Reporter:
         """Add a finding at a node; where an error is expected the path ends instead.
 
         On a path for another library version, or for a value that is not meant, nothing is
-        reported, as nothing is certain there. In a branch that nobody can decide a wrong rank is
-        doubtful if the same run passes there on another path: it needs two branches together.
+        reported, as nothing is certain there. In a branch that nobody can decide, and in what it
+        calls, a wrong rank is doubtful if the same run passes there on another path: it needs two
+        branches together.
         """
         progress, recorder = self._progress, self._context.recorder
         progress.events += 1
@@ -237,13 +235,23 @@ class Reporter:
             if recorder is not None:
                 recorder.finding(node, finding)
             if not expected:
-                site = None
-                if is_observed or (frame.undecided and code in _OF_RANKS):
-                    site = self._findings.judged.site(frame.environment.number, node)
                 about = frozenset(contradiction.names)
-                self._findings.add(finding, about, site, is_observed=is_observed)
+                sites = tuple(self._sites(node, frame, code, is_observed=is_observed))
+                self._findings.add(finding, about, sites, is_observed=is_observed)
         if expected:
             self.fail(contradiction.error)
+
+    def _sites(self, node: Node, frame: Frame, code: str, *, is_observed: bool) -> Iterator[Site]:
+        """Where a path without a finding makes it doubtful: at its place, or at a call around it.
+
+        At a call only ranks are doubtful, and only in a branch that nobody can decide.
+        """
+        judged = self._findings.judged
+        if is_observed or (frame.undecided and code in _OF_RANKS):
+            yield judged.site(frame.environment.number, node)
+        if code in _OF_RANKS:
+            calls = judged.calls_around(frame)
+            yield from (site for caller, site in calls if caller.undecided)
 
     def expects(self, error: str, frame: Frame) -> bool:
         """Whether the program expects an error of this type in a frame."""

@@ -17,6 +17,7 @@ from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.values import TensorValue, Value
 
 if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.frames import Frame
     from namecheck.operators import Inference
 
 # The key of a finding is its place and its code; that of a note its code and its text.
@@ -65,6 +66,13 @@ class Attempt:
             isinstance(operand, Tensor) and 0 in operand.dims.sizes
             for operand in self._flat()
             if operand not in accepted_operands
+        )
+
+    @property
+    def is_of_nothing(self) -> bool:
+        """Whether one of its tensors has no elements."""
+        return any(
+            isinstance(operand, Tensor) and 0 in operand.dims.sizes for operand in self._flat()
         )
 
     def readings(self) -> frozenset[Reading]:
@@ -154,18 +162,20 @@ class Judged:
 
     `passed` has the sites of applications that nothing contradicts, `accepted` the operands of
     these for each node, by the identity of their inference (kept with them, so that no other gets
-    it). `failed` has the sites where a finding was made, `refused` the operands contradicted there.
+    it). `failed` has the sites where a finding was made each time, its own and those of calls
+    around it, none where it does not depend on the run; `refused` has the operands contradicted
+    there, with the same sites.
     What has passed at a node without stages has passed in each: an alternative of a sequence
     of layers. `stages` are those that are being judged. `equal` has pairs of axes, each with the
     scope of its reading, whose sizes some call shows to be equal.
     """
 
     passed: set[Site] = field(default_factory=set)
-    failed: dict[Key, set[Site]] = field(default_factory=dict)
+    failed: dict[Key, set[tuple[Site, ...]]] = field(default_factory=dict)
     accepted: dict[tuple[ast.AST, Stages], dict[int, tuple[Inference, Attempt]]] = field(
         default_factory=dict
     )
-    refused: dict[Key, list[tuple[Site, Attempt]]] = field(default_factory=dict)
+    refused: dict[Key, list[tuple[Site, tuple[Site, ...], Attempt]]] = field(default_factory=dict)
     equal: set[frozenset[Reading]] = field(default_factory=set)
     stages: Stages = ()
 
@@ -202,9 +212,15 @@ class Judged:
         """Note that an argument of a call may be right, whatever other stages are around it."""
         self.passed.add((environment, node, (which,)))
 
-    def refuse(self, key: Key, environment: int, node: ast.AST, attempt: Attempt) -> None:
-        """Note the operands of an application that a finding is about."""
-        self.refused.setdefault(key, []).append((self.site(environment, node), attempt))
+    def refuse(self, key: Key, site: Site, calls: Iterable[Site], attempt: Attempt) -> None:
+        """Note the operands of an application that a finding is about, and the calls around it."""
+        self.refused.setdefault(key, []).append((site, tuple(calls), attempt))
+
+    def calls_around(self, frame: Frame) -> Iterator[tuple[Frame, Site]]:
+        """The calls that led to a frame, the last one first: the frame of each, and its site."""
+        for inner in frame.stack():
+            if inner.caller is not None and inner.site is not None:
+                yield inner.caller, self.site(inner.caller.environment.number, inner.site)
 
     def forget(self, key: Key) -> None:
         """Forget where a finding was made, and about which operands."""
@@ -230,6 +246,7 @@ class Judged:
             or self.is_about_equal(key, about)
             or self.is_of_both_sides(key)
             or self._each_refused(key, Attempt.has_nothing)
+            or self.is_of_another_call(key)
         )
 
     def is_about_equal(self, key: Key, about: Collection[str]) -> bool:
@@ -251,17 +268,25 @@ class Judged:
         every = [each for of_node in self.accepted.values() for _, each in of_node.values()]
         return all(attempt.is_turned(every) for attempt in attempts)
 
+    def is_of_another_call(self, key: Key) -> bool:
+        """Whether tensors without elements are refused in calls that pass on another path."""
+        refusals = self.refused.get(key, [])
+        return bool(refusals) and all(
+            attempt.is_of_nothing and any(map(self._has_passed, calls))
+            for _, calls, attempt in refusals
+        )
+
     def _attempts(self, key: Key) -> list[Attempt]:
         """The applications that a finding is about."""
-        return [attempt for _, attempt in self.refused.get(key, [])]
+        return [attempt for _, _, attempt in self.refused.get(key, [])]
 
     def is_doubtful(self, key: Key) -> bool:
         """Whether every run in which a finding was made has a path without it.
 
         Only what the code itself names is judged so, and ranks in an undecided branch.
         """
-        sites = self.failed.get(key, set())
-        return bool(sites) and all(map(self._has_passed, sites))
+        failures = self.failed.get(key, set())
+        return bool(failures) and all(any(map(self._has_passed, sites)) for sites in failures)
 
     def is_mixture(self, key: Key) -> bool:
         """Whether a finding is about operands that go together with others, each with its own.
@@ -283,7 +308,7 @@ class Judged:
         refusals = self.refused.get(key, [])
         return bool(refusals) and all(
             self._has_passed(site) and holds(attempt, self._accepted(site, attempt))
-            for site, attempt in refusals
+            for site, _, attempt in refusals
         )
 
     def _has_passed(self, site: Site) -> bool:

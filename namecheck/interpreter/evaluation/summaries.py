@@ -187,8 +187,8 @@ class CallSummaries:
                 call.store.pass_through(counterpart, map(renaming.renamed, states))
         if summary.outcome is None:
             raise PathEnds
-        # The call takes its arguments on this path, as `refused_ranks` notes where a body is run.
-        interpreter.findings.judged.hear(call.frame.environment.number, call.node)
+        if not summary.reported:  # the call takes its arguments on this path
+            interpreter.findings.judged.hear(call.frame.environment.number, call.node)
         call.store.restore(renaming.entries(effects.cells))
         for key, _ in effects.cells:
             # Beside its attributes an instance has cells for its axes.

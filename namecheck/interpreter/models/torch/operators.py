@@ -290,8 +290,9 @@ class TorchOperators:
         source, node = interpreter.source, operator_call.node
         finding_key = source.filename, source.span(node), contradiction.code
         attempt = Attempt(inputs, operator_call.every, operator_call.operator)
-        number = operator_call.frame.environment.number
-        interpreter.findings.judged.refuse(finding_key, number, node, attempt)
+        frame, judged = operator_call.frame, interpreter.findings.judged
+        calls = (call for _, call in judged.calls_around(frame))
+        judged.refuse(finding_key, judged.site(frame.environment.number, node), calls, attempt)
         return self._missing(operator_call)
 
     def _missing(self, operator_call: OperatorCall) -> Value:
