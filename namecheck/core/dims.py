@@ -18,7 +18,7 @@ from typing import ClassVar, Final, TypeAlias
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression, Known, computed, same, symbol, symbols
+from namecheck.core.sizes import Expression, Known, Quotient, computed, same, symbol, symbols
 
 Size: TypeAlias = int | Expression | Unknown
 
@@ -272,7 +272,7 @@ def are_apart(size: Size, other_size: Size) -> bool:
     if not isinstance(size, Expression) or not isinstance(other_size, Expression):
         return False
     one, other = observed(size), observed(other_size)
-    if naming.may_be_square(one | other):
+    if naming.may_be_square(one | other) or _is_rest(size) or _is_rest(other_size):
         return False
     scopes = {naming.scopes(word) for word in one | other}
     return bool(one) and bool(other) and len(scopes) == 1 and one.isdisjoint(other)
@@ -283,6 +283,17 @@ def observed(size: Size) -> frozenset[str]:
     if not isinstance(size, Expression):
         return frozenset()
     return frozenset(word for word in symbols(size) if naming.is_observed(word))
+
+
+def _is_rest(expression: Expression) -> bool:
+    """Whether a size is what dims that the code reads leave of a number from elsewhere.
+
+    As ``heads*window**4//(n*n)``: it is ``heads`` where ``n`` is ``window**2``, as it may well be.
+    """
+    atoms = [atom for monomial, _ in expression.terms for atom in monomial]
+    numerators = [atom.numerator for atom in atoms if isinstance(atom, Quotient)]
+    words = {atom for atom in atoms if isinstance(atom, str)}.union(*map(symbols, numerators))
+    return bool(numerators) and not any(map(naming.is_observed, words))
 
 
 def is_whole(dim: Dim) -> bool:
