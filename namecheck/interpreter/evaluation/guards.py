@@ -40,11 +40,14 @@ def of_handlers(
 ) -> list[Guard]:
     """The guards of the exception handlers of a ``try``."""
     demanded = _demands_error(try_node, frame.environment.scope)
-    return [
-        replace(guard, tried=_is_tried(try_node, handler, guard))
-        for handler in try_node.handlers
-        for guard in [_of_handler(interpreter, handler, store, frame, demanded=demanded)]
-    ]
+    guards: list[Guard] = []
+    for handler in try_node.handlers:
+        is_foreseen = demanded or _tries_again(try_node, handler)
+        guard = _of_handler(
+            interpreter, handler, store, frame, demanded=demanded, is_foreseen=is_foreseen
+        )
+        guards.append(replace(guard, tried=_is_tried(try_node, handler, guard)))
+    return guards
 
 
 def _is_tried(try_node: ast.Try, handler: ast.ExceptHandler, guard: Guard) -> bool:
@@ -59,6 +62,28 @@ def _is_tried(try_node: ast.Try, handler: ast.ExceptHandler, guard: Guard) -> bo
     return any(
         ast.dump(_Unturned().visit(deepcopy(other))) == unturned != ast.dump(other)
         for other in handler.body
+    )
+
+
+def _tries_again(try_node: ast.Try, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler calls what has failed with its argument in another form: ``x[None]``."""
+    tried = {ast.dump(part.func): part.args for part in _calls(try_node.body)}
+    return any(
+        _are_changed(tried.get(ast.dump(part.func), []), part.args) for part in _calls(handler.body)
+    )
+
+
+def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
+    return (part for each in body for part in nodes(each) if isinstance(part, ast.Call))
+
+
+def _are_changed(own_args: Sequence[ast.expr], other_args: Sequence[ast.expr]) -> bool:
+    """Whether an argument, a variable, is a part of the same argument of another call."""
+    return any(
+        isinstance(one, ast.Name)
+        and not isinstance(other, ast.Name)
+        and any(is_name(part, one.id) for part in nodes(other))
+        for one, other in zip(own_args, other_args, strict=False)
     )
 
 
@@ -88,11 +113,12 @@ def _of_handler(
     frame: Frame,
     *,
     demanded: bool,
+    is_foreseen: bool,
 ) -> Guard:
     types = _ALL
     if handler.type is not None:
         types = _names(interpreter.evaluate(handler.type, store, frame))
-    deep = demanded or not types & _BROAD
+    deep = is_foreseen or not types & _BROAD
     return Guard(types, deep, _always_raises(handler.body), demanded)
 
 
