@@ -28,8 +28,11 @@ from namecheck.interpreter.models.observed_results import is_unordered
 from namecheck.interpreter.models.observed_sizes import declare
 from namecheck.interpreter.models.torch import origins
 
-# The words in the names of functions whose views are no mistaken transposes.
-_CUTTING: Final = re.compile(r"shift(?![a-z])|skew|interleave|shuffle|icnr")
+# The words in the names of functions whose views are no mistaken transposes: among them those that
+# pack weights in the order in which a kernel reads them.
+_CUTTING: Final = re.compile(
+    r"shift(?![a-z])|skew|interleave|shuffle|icnr|swizzle|pack\w*(?:weight|scale|zero|int\d)"
+)
 _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
 # The words of the sides of an image.
 _HEIGHTS: Final = frozenset({"h", "height"})
@@ -53,11 +56,11 @@ def is_on_purpose(
 ) -> bool:
     """Whether the code around a call says that what contradicts its names is meant.
 
-    A function may cut the rows of a tensor anew, as it says itself: `relative_shift`. The elements
-    of a parameter have the order in which the program reads them, and those that were just drawn
-    have none. Where a flag says whether dims are exchanged before a view, or in it, either order of
-    the elements is meant. One vector for the rows and for the columns is that of a symmetric
-    matrix.
+    A function may cut the rows of a tensor anew, as it says itself: `relative_shift`; so may one
+    that packs weights for a kernel. The elements of a parameter have the order in which the program
+    reads them, and those that were just drawn have none. Where a flag says whether dims are
+    exchanged before a view, or in it, either order of the elements is meant. One vector for the
+    rows and for the columns is that of a symmetric matrix.
     """
     if declare(lowered_operands):
         return False
