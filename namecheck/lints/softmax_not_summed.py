@@ -15,8 +15,9 @@ Weights that are renormalised (divided by their sum, before the contraction or a
 their sums: `c / c.sum(0)`) are deliberate and not reported. Neither are weights of a softmax over
 the last dimension that are transposed, or contracted by explicit letters, to sum the members of
 each of some groups; nor is a matrix of distributions on the right of a product, which mixes them:
-`topics @ words_of_topics`. Sums over several dimensions, or over one of the sides of an image, are
-those of the places in a region. A gradient is summed over the other dimension on purpose.
+`topics @ words_of_topics`, and `a @ b @ weights` where `a` are weights, too. Sums over several
+dimensions, or over one of the sides of an image, are those of the places in a region. A gradient is
+summed over the other dimension on purpose.
 
 Bad:
 
@@ -175,6 +176,8 @@ class Lint(Listener):
         if len(candidates) != 1:
             return  # two weights: a step of a Markov chain does not contract its own dim
         operand, weights = candidates[0]
+        if _continues_chain(applied, operand):
+            return
         summed = _summed(applied, operand)
         is_named = weights.name is not UNKNOWN and all(
             following.is_other(name, weights.name) for name in summed
@@ -454,6 +457,12 @@ def _mixes(applied: Applied, tensor_operand: TensorOperand, weights: Weights) ->
         return not weights.turned
     others = [each for each in applied.operands if each.position == 1]
     return position == 0 and weights.turned and any(map(_is_turned_or_vector, others))
+
+
+def _continues_chain(applied: Applied, tensor_operand: TensorOperand) -> bool:
+    """Whether a factor on the right is the next step of a chain: ``a @ b @ c`` of weights."""
+    left = (each for each in applied.operands if each.position == 0)
+    return tensor_operand.position == 1 and any(each.tag(_SUMS) is not None for each in left)
 
 
 def _is_turned_or_vector(tensor_operand: TensorOperand) -> bool:
