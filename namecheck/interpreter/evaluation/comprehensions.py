@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 
+from namecheck.core import names as naming
+from namecheck.core.dims import observed
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.scopes import Comprehension
 from namecheck.interpreter.domain.store import Store
@@ -16,11 +20,13 @@ from namecheck.interpreter.domain.values import (
     Instance,
     ListValue,
     Repeated,
+    TensorValue,
     TorchModule,
+    TupleValue,
     Value,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
@@ -80,25 +86,38 @@ class Comprehensions:
         budget = self.interpreter.budget
         limit = 4 * self.interpreter.unroll_limit(frame) if budget.left > 0 else 1
         exact = not isinstance(content, Repeated) and len(content) <= limit
-        if isinstance(content, Repeated) or not exact:
-            content = (joins.pick(content, self.interpreter.new_address(), store),)
-        for item in content:
+
+        def collect(item: Value, *, exact: bool) -> bool:
+            """Collect the items of one round; False where their number is unknown from then on."""
             self.interpreter.bind(generator.target, item, store, frame)
             paths, certain = self._passing(generator.ifs, store, frame)
             if not paths:
-                continue
+                return exact
             layer = merges.merged(store, paths)
             if not (exact and certain):
                 # The body may run any number of times, or not at all.
                 layer = store.fork() if layer is store else layer
                 self._generate(comprehension, inner, results, layer, frame)
                 merges.rejoin(store, [layer, store.fork()])
-                exact = False
-                continue
+                return False
             exact = self._generate(comprehension, inner, results, layer, frame)
             if layer is not store:
                 merges.rejoin(store, [layer])
-        return exact
+            return exact
+
+        if not isinstance(content, Repeated) and exact:
+            for item in content:
+                exact = collect(item, exact=exact)
+            return exact
+        count, number = len(results), frame.environment.number
+        collect(joins.pick(content, self.interpreter.new_address(), store), exact=False)
+        new_values = itertools.chain.from_iterable(results[count:])
+        if any(_reads_sizes(value, number, store) for value in new_values):
+            # The sizes are those of one round: what another one has in common with it, each has.
+            item = joins.pick(content, self.interpreter.new_address(), store)
+            with self.interpreter.findings.silenced(), suppress(PathEnds):
+                collect(item, exact=False)
+        return False
 
     def _passing(
         self, tests: Sequence[ast.expr], store: Store, frame: Frame
@@ -110,3 +129,19 @@ class Comprehensions:
             paths = [path for holds, _ in decided for path in holds]
             certain &= not any(fails for _, fails in decided)
         return paths, certain
+
+
+def _reads_sizes(value: Value, number: int, store: Store) -> bool:
+    """Whether a tensor has sizes that were read since the scope with this number was entered."""
+    if isinstance(value, TupleValue):
+        return any(_reads_sizes(item, number, store) for item in value.items)
+    if not isinstance(value, TensorValue):
+        return False
+    dims = joins.held(value, store).tensor.dims
+    words = {str(name) for name in dims.names}.union(*map(observed, dims.sizes))
+    return any(
+        scope > number
+        for word in words
+        if naming.is_observed(word)
+        for scope in naming.scopes(word)
+    )
