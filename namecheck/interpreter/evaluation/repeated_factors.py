@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Final
 
-from namecheck.core.trees import nodes
+from namecheck.core.trees import is_name, last_word, nodes
 
 _LOOPS: Final = (ast.For, ast.AsyncFor, ast.While)
 _PRODUCTS: Final = frozenset({"bmm", "dot", "matmul", "mm", "mv"})
@@ -59,6 +60,26 @@ def repeated_matrix(product: ast.AST, around: ast.AST) -> int | None:
             if is_same and _comes_back(product, factors[1 - index], by_word):
                 return index
     return None
+
+
+def is_chain(product: ast.AST, around: ast.AST) -> bool:
+    """Whether a loop multiplies its items: the last side of one is the first side of the next."""
+    factors = _factors(product)
+    if not factors and isinstance(product, ast.Call) and last_word(product.func) == "einsum":
+        factors = product.args[1:]
+    if len(factors) != 2:
+        return False
+    return any(
+        isinstance(loop, (ast.For, ast.AsyncFor))
+        and product in nodes(loop)
+        and any(
+            isinstance(item, ast.Name)
+            and is_name(loop.target, item.id)
+            and _comes_back(product, carried, _assigned(loop))
+            for item, carried in permutations(factors)
+        )
+        for loop in nodes(around)
+    )
 
 
 def _factors(product: ast.AST | None) -> Sequence[ast.expr]:

@@ -24,6 +24,7 @@ from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.both_ways import is_aligned_both_ways
 from namecheck.interpreter.evaluation.frames import Frame, is_within, outside_comprehensions
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.repeated_factors import is_chain
 from namecheck.interpreter.models.observed_results import is_unordered
 from namecheck.interpreter.models.observed_sizes import declare
 from namecheck.interpreter.models.torch import origins
@@ -60,12 +61,14 @@ def is_on_purpose(
     that packs weights for a kernel. The elements of a parameter have the order in which the program
     reads them, and those that were just drawn have none. Where a flag says whether dims are
     exchanged before a view, or in it, either order of the elements is meant. One vector for the
-    rows and for the columns is that of a symmetric matrix.
+    rows and for the columns is that of a symmetric matrix. The matrices that a loop multiplies have
+    sides of their own.
     """
     if declare(lowered_operands):
         return False
     if contradiction.code in _OF_PLACES:
-        return is_aligned_both_ways(node, frame.environment.scope)
+        scope = frame.environment.scope
+        return is_aligned_both_ways(node, scope) or is_chain(node, scope)
     if contradiction.code != "NC115":
         return False
     if any(isinstance(value, TensorValue) and tag_of(value.tags, LEARNED) for value in every):
