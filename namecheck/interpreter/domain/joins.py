@@ -124,6 +124,8 @@ def caught_up(address: Picked, content: Any, store: Store) -> Any:
     joiner = Joiner(store, store)
     store.ledger.meter.spend(len(address.origins))
     for origin in address.origins:
+        if not store.may_have_written(origin.address, since):
+            continue
         number: int = store.last_write(origin.address, -1)
         if number > since and number in block:
             other = store.get(origin.address, origin.initial)
@@ -236,14 +238,14 @@ def alternatives(value: Value) -> tuple[Alternative, ...]:
     return value.alternatives if isinstance(value, Union) else (Alternative(value),)
 
 
-def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
+def under(facts: Facts, value: Value) -> Iterator[Alternative]:
     """The alternatives of a value that holds under some facts."""
     for choice in alternatives(value):
         both = itertools.islice(dict.fromkeys((*facts, *choice.facts)), _MOST_FACTS)
         yield Alternative(choice.value, tuple(both))
 
 
-def _shared(facts: Facts, other_facts: Facts) -> Facts:
+def shared_facts(facts: Facts, other_facts: Facts) -> Facts:
     """The facts under which either of two alternatives holds."""
     return tuple(fact for fact in facts if fact in other_facts)
 
@@ -252,12 +254,12 @@ def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     """The union of these values; a single opaque value where there are too many."""
     distinct: list[Alternative] = []
     for choice in choices:
-        for inner in _under(choice.facts, choice.value):
+        for inner in under(choice.facts, choice.value):
             twin = next((c for c in distinct if c.value == inner.value), None)
             if twin is None:
                 distinct.append(inner)
             elif twin.facts != inner.facts:
-                shared = _shared(twin.facts, inner.facts)
+                shared = shared_facts(twin.facts, inner.facts)
                 distinct[distinct.index(twin)] = Alternative(inner.value, shared)
     if len(distinct) == 1:
         return distinct[0].value
@@ -415,11 +417,11 @@ class Joiner:
 
     def _unions(self, a: Value, b: Value) -> Value:
         """Join alternatives of one kind, so that a loop cannot add alternatives for ever."""
-        choices = list(_under(self.facts[0], a))
-        for addition in _under(self.facts[1], b):
+        choices = list(under(self.facts[0], a))
+        for addition in under(self.facts[1], b):
             for index, choice in enumerate(choices):
                 if type(choice.value) is type(addition.value):
-                    shared = _shared(choice.facts, addition.facts)
+                    shared = shared_facts(choice.facts, addition.facts)
                     choices[index] = Alternative(self.value(choice.value, addition.value), shared)
                     break
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, Final
 
 from namecheck.core import tensors
@@ -25,7 +25,7 @@ from namecheck.interpreter.domain.joins import (
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.recordings import newest
-from namecheck.interpreter.domain.store import Both, Store, changed_keys
+from namecheck.interpreter.domain.store import Both, Store, changed_keys, common
 from namecheck.interpreter.domain.values import (
     Address,
     DictValue,
@@ -61,16 +61,33 @@ def merge(
     A variable bound on some paths only keeps its value: the other paths would fail on it. Facts
     that do not hold on all paths are dropped, and so are the variables of the frame `without`.
     """
-    keys: Iterable[Hashable] = changed_keys(base, stores)
-    if without is not None:
-        number = without.number
-        keys = [key for key in keys if not (isinstance(key, tuple) and key[0] == number)]
-    if len(stores) == 1:
-        changes = stores[0].changes_since(base)
-        return {key: changes[key] for key in keys}
+    shared = common(stores)
+    if shared is not base:
+        # What all paths have in common is not joined; most cells are older than the last branch.
+        changes = shared.changes_since(base)
+        if len(stores) > 1:
+            changes.update(_merged_changes(shared, stores, without))
+        return _without_variables(changes, without)
+    return _merged_changes(base, stores, without)
+
+
+def _without_variables(
+    changes: dict[Hashable, Any], environment: Environment | None
+) -> dict[Hashable, Any]:
+    """The changed cells but for the variables of a frame."""
+    if environment is None:
+        return changes
+    number = environment.number
+    return {k: v for k, v in changes.items() if not (isinstance(k, tuple) and k[0] == number)}
+
+
+def _merged_changes(
+    base: Store, stores: Sequence[Store], without: Environment | None
+) -> dict[Hashable, Any]:
+    """The joined contents of the cells that any of several paths has changed."""
+    keys = list(_without_variables(changed_keys(base, stores), without))
     merged: dict[Hashable, Any] = {}
     picked: list[Picked] = []
-    keys = list(keys)
     fact_count = sum(isinstance(key, Fact) for key in keys)
     base.ledger.meter.spend((len(keys) + _FACT * fact_count) * len(stores))
     parted = min(store.born for store in stores)
@@ -110,6 +127,7 @@ def merge(
             if content is not _MISSING:
                 merged[key] = content
     merged.update((Written(address), now) for address in picked)
+    base.ledger.written.update(dict.fromkeys(picked, now))
     return merged
 
 
@@ -197,20 +215,28 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
         stores = [merged(base, stores[start : start + _MERGED_AT_ONCE]) for start in starts]
     if len(stores) == 1:
         return stores[0]
-    layer = base.fork()
-    layer.absorb(merge(base, stores))
-    return layer
+    shared = common(stores)
+    layer = shared.fork()
+    layer.absorb(merge(shared, stores))
+    return layer.flattened(base)
 
 
-def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
-    """The paths, merged unless that loses names; all are merged where there are too many."""
-    if len(stores) > 1 and not differ_in_names(base, stores):
+def few(
+    base: Store, stores: list[Store], limit: int, unread: Collection[Hashable] = ()
+) -> list[Store]:
+    """The paths, merged unless that loses names; all are merged where there are too many.
+
+    What the `unread` cells have does not matter.
+    """
+    if len(stores) > 1 and not differ_in_names(base, stores, unread):
         return [merged(base, stores)]
     if len(stores) <= limit:
         return stores
     clusters: list[list[Store]] = []
     for store in stores:
-        alike_ = (group for group in clusters if not differ_in_names(base, [group[0], store]))
+        alike_ = (
+            group for group in clusters if not differ_in_names(base, [group[0], store], unread)
+        )
         group = next(alike_, None)
         if group is not None:
             group.append(store)
@@ -230,15 +256,22 @@ def rejoin(store: Store, joined_layers: Sequence[Store]) -> None:
     store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
 
 
-def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
-    """Whether merging the stores would lose names: a tensor, a string or None differs."""
+def differ_in_names(
+    base: Store, stores: Sequence[Store], unread: Collection[Hashable] = ()
+) -> bool:
+    """Whether merging the stores would lose names: a tensor, a string or None differs.
+
+    Nothing reads the `unread` cells any more.
+    """
     keys = changed_keys(base, stores)
     parting = base.ledger.parting
     for key in parting:
-        if key in keys and _differs_in_names(key, base, stores):
+        if key in keys and key not in unread and _differs_in_names(key, base, stores):
             return True
     for key in keys:
-        if not isinstance(key, (Fact, Written)) and _differs_in_names(key, base, stores):
+        if isinstance(key, (Fact, Written)) or key in unread:
+            continue
+        if _differs_in_names(key, base, stores):
             parting.appendleft(key)
             return True
     return False
@@ -294,8 +327,14 @@ def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hash
         for key, content in store_after.changes_since(base).items()
         if not isinstance(key, (Fact, Written))
         and not _is_newer(key, store_before)
-        and not _holds_more(store_before.get(key, _MISSING), store_before, content, store_after)
+        and not _holds_more(_content_in(store_before, key), store_before, content, store_after)
     ]
+
+
+def _content_in(store: Store, key: Hashable) -> Any:
+    """The content of a cell, which is the initial one where nothing has been written."""
+    content = store.get(key, _MISSING)
+    return store.initial(key, _MISSING) if content is _MISSING else content
 
 
 def forget(key: Hashable, content: Any, store: Store) -> None:

@@ -64,7 +64,7 @@ class Ledger:
     - `log` has all writes, in order, within a block of `logging`; `recording` the reads and writes
       within a block of `recorded`.
     - `subjects` are the keys of all values with a fact on some path, `written` the addresses of all
-      mutable values with a write on some path.
+      mutable values with a write on some path, each with the number of the last one on any path.
     - `limits` counts, by limit, the values that became unknown because they were too large.
     - `meter` counts what the analysis costs; `on_limit` is called with each limit.
     - `captured` are the numbers of the environments that functions close over.
@@ -107,7 +107,7 @@ class Ledger:
         self.recording: Recording | None = None
         self.subjects: set[Hashable] = set()
         self.touched: dict[Hashable, int] = {}
-        self.written: set[Hashable] = set()
+        self.written: dict[Hashable, int] = {}
         self.attributes: dict[AttributeNames, dict[str, None]] = {}
         self._added: list[tuple[AttributeNames, str]] | None = None
         self.captured: set[int] = set()
@@ -349,8 +349,7 @@ class Store:
         """Write the content of a mutable value, and the number of this write."""
         self.write(address, initial, content)
         self.set(Written(address), number)
-        self.ledger.written.add(address)
-        self.ledger.last_write = number
+        self.ledger.written[address] = self.ledger.last_write = number
 
     def last_write(self, address: Hashable, fallback: int) -> int:
         """The number of the last write to a mutable value; most have none."""
@@ -358,6 +357,16 @@ class Store:
             return fallback
         number: int = self.get(Written(address), fallback)
         return number
+
+    def may_have_written(self, address: Hashable, since: int) -> bool:
+        """Whether a path may have written a mutable value after another write.
+
+        A recording that began before that one notes whether this path has.
+        """
+        ledger = self.ledger
+        if ledger.written.get(address, -1) > since:
+            return True
+        return ledger.recording is not None and since < ledger.recording.since.start
 
     def may_hold(self, address: Hashable) -> bool:
         """Whether a content may have been written to this address, or a recording notes reads."""
@@ -430,7 +439,7 @@ class Store:
             ledger.meter.spent += _APPLIED
             self.set(key, content)
             if type(key) is Written:
-                ledger.written.add(key.address)
+                ledger.written[key.address] = max(ledger.written.get(key.address, -1), content)
                 ledger.last_write = max(ledger.last_write, content)
 
     def pass_through(self, key: Hashable, states: Iterable[Any]) -> None:
@@ -498,22 +507,32 @@ def _are_compatible(fact: Hashable, assumed: Any, content: Any) -> bool:
 
 def common(stores: Sequence[Store]) -> Store:
     """The innermost layer that all the stores share."""
-    if len(stores) == 1:
-        return stores[0]
-    paths = []
-    for store in stores:
-        ancestors: list[Store] = []
-        layer: Store | None = store
-        while layer is not None:
-            ancestors.append(layer)
-            layer = layer.parent
-        paths.append(ancestors[::-1])
-    shared = paths[0][0]
-    for layers in zip(*paths, strict=False):
-        if any(layer is not layers[0] for layer in layers):
-            break
-        shared = layers[0]
+    shared, *others = stores
+    for store in others:
+        while shared is not store:
+            deeper = shared if shared.depth > store.depth else store
+            assert deeper.parent is not None, "the stores have no layer in common"
+            if deeper is shared:
+                shared = deeper.parent
+            else:
+                store = deeper.parent
     return shared
+
+
+def flattened_apart(stores: Sequence[Store], base: Store) -> list[Store]:
+    """Each store with few layers above `base`; those that all stores share remain shared."""
+    if len(stores) < 2:
+        return [store.flattened(base) for store in stores]
+    shared = common(stores)
+    flat = shared.flattened(base)
+    if flat is shared:
+        return [store.flattened(shared) for store in stores]
+    moved: list[Store] = []
+    for store in stores:
+        layer = flat.fork()
+        layer.cells = store.changes_since(shared)
+        moved.append(layer)
+    return moved
 
 
 def changed_keys(base: Store, stores: Iterable[Store]) -> dict[Hashable, None]:
