@@ -140,8 +140,18 @@ class Expressions:
             layers.append(layer)
         if not results:
             raise PathEnds
-        merges.rejoin(store, layers)
-        return joins.union(results, store.ledger)
+        return self._rejoined(results, layers, store)
+
+    def _rejoined(
+        self, choices: Sequence[Alternative], joined_layers: Sequence[Store], store: Store
+    ) -> Value:
+        """The value of an expression of which each path has a result; the paths meet here."""
+        merges.rejoin(store, joined_layers)
+        if len(choices) == 1:
+            return joins.union(choices, store.ledger)
+        from namecheck.interpreter.domain import results  # not every program has options
+
+        return results.one_of(choices, joined_layers, store)
 
     # Names and constants
 
@@ -323,8 +333,7 @@ class Expressions:
                 layers.append(layer)
         if not results:
             raise PathEnds
-        merges.rejoin(store, layers)
-        return joins.union(results, store.ledger)
+        return self._rejoined(results, layers, store)
 
     def evaluate_whole(self, expression: ast.expr, store: Store, frame: Frame) -> Value:
         """The value of an expression that is run as a whole: the sizes that it reads are read."""

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Instance, ListValue, TorchModule, Union, Value
+from namecheck.interpreter.domain.values import (
+    Instance,
+    ListValue,
+    TorchModule,
+    Union,
+    Value,
+    has_failed,
+)
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
@@ -45,7 +53,15 @@ def spread(
         if is_choice:
             source = interpreter.source
             findings.drop(before, source.filename, source.span(node))
+            return _without_failed(result, store)
     return result
+
+
+def _without_failed(result: Value, store: Store) -> Value:
+    """The results of the layers that take the arguments: the program has chosen one of these."""
+    choices = joins.alternatives(result)
+    fitting = [choice for choice in choices if not has_failed(choice.value)]
+    return joins.union(fitting, store.ledger) if 0 < len(fitting) < len(choices) else result
 
 
 def _is_choice_of_layers(callee: Value) -> bool:
