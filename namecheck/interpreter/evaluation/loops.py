@@ -17,7 +17,7 @@ from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.recordings import newest
 from namecheck.interpreter.domain.renaming import NotRenamable, Renaming
-from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.store import Store, flattened_apart
 from namecheck.interpreter.domain.values import Const, Generator, Repeated, Value
 from namecheck.interpreter.evaluation import circumstances, narrowing
 from namecheck.interpreter.evaluation.context import Moment
@@ -34,6 +34,7 @@ _SILENT_ROUNDS: Final = 3
 # The number of a round says which one it is: the first, the second, or any.
 Enter = Callable[[Store, int | None], list[Store]]
 Leave = Callable[[Store], list[Store]]
+_Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 # What tells when the objects of some cells were made, with the contents before and after a round.
 _Changes: TypeAlias = tuple[tuple[tuple[int, ...], Any, Any], ...]
 
@@ -116,7 +117,7 @@ class Loops:
             return None
         ends = [end for end, _ in returns]
         ends = self.interpreter.execute(loop.orelse, ends, frame) if ends else []
-        return self._tidy([*ends, *broken], store, moment, frame)
+        return self._tidy(loop, [*ends, *broken], store, moment, frame)
 
     def _each(
         self,
@@ -140,17 +141,30 @@ class Loops:
                 entered.append(fork)
             with judged.stage(position):
                 stores = self._body(loop.body, entered, broken, frame)
-            stores = self._tidy(stores, store, first_round, frame)
+            stores = self._tidy(loop, stores, store, first_round, frame, is_round=True)
             if not stores:
                 break
         ends = self.interpreter.execute(loop.orelse, stores, frame) if stores else []
-        return self._tidy([*ends, *broken], store, moment, frame)
+        return self._tidy(loop, [*ends, *broken], store, moment, frame)
 
-    def _tidy(self, stores: list[Store], base: Store, moment: Moment, frame: Frame) -> list[Store]:
+    def _tidy(
+        self,
+        any_loop: _Loop,
+        stores: list[Store],
+        base: Store,
+        moment: Moment,
+        frame: Frame,
+        *,
+        is_round: bool = False,
+    ) -> list[Store]:
         """Merge paths without differences, and keep the numbers of layers and of cells low."""
         stores = self._swept(stores, base, moment, frame)
-        stores = merges.few(base, stores, self.interpreter.budget.paths)
-        return [store.flattened(base) if store is not base else store for store in stores]
+        if len(stores) > 1:
+            from namecheck.interpreter.evaluation import liveness  # not every program has options
+
+            unread = liveness.unread_after(any_loop, frame, is_round=is_round)
+            stores = merges.few(base, stores, self.interpreter.budget.paths, unread)
+        return flattened_apart(stores, base)
 
     def _swept(self, stores: list[Store], base: Store, moment: Moment, frame: Frame) -> list[Store]:
         """The paths without the unreachable objects that the loop has made.
@@ -195,11 +209,12 @@ class Loops:
                 going.extend(holds)
                 broken.extend(self.interpreter.execute(loop.orelse, fails, frame))
             if not going:
-                return self._tidy(broken, store, moment, frame)
+                return self._tidy(loop, broken, store, moment, frame)
             self.interpreter.budget.spend(len(loop.body))
-            stores = self._tidy(self._body(loop.body, going, broken, frame), store, moment, frame)
+            ends = self._body(loop.body, going, broken, frame)
+            stores = self._tidy(loop, ends, store, moment, frame, is_round=True)
             if not stores:
-                return self._tidy(broken, store, moment, frame)
+                return self._tidy(loop, broken, store, moment, frame)
         return self._unknown_while(loop, stores, broken, store, frame, moment)
 
     def _unknown_while(
@@ -225,11 +240,11 @@ class Loops:
             False,
             moment,
         )
-        return self._tidy([*ends, *broken], base, moment, frame)
+        return self._tidy(loop, [*ends, *broken], base, moment, frame)
 
     def _to_rest(
         self,
-        any_loop: ast.For | ast.AsyncFor | ast.While,
+        any_loop: _Loop,
         enter: Enter,
         leave: Leave,
         store: Store,
@@ -265,10 +280,10 @@ class Loops:
         if states:
             rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
             exits = interpreter.execute(any_loop.orelse, leave(rest.fork()), frame)
-        return self._tidy([*exits, *broken], store, moment, frame)
+        return self._tidy(any_loop, [*exits, *broken], store, moment, frame)
 
     @contextmanager
-    def _round(self, any_loop: ast.For | ast.AsyncFor | ast.While, number: int) -> Iterator[None]:
+    def _round(self, any_loop: _Loop, number: int) -> Iterator[None]:
         """Judge a round by itself, unless the body asks which item it has."""
         if isinstance(any_loop, ast.While) or not _tests_item(any_loop):
             with self.interpreter.findings.judged.stage(number):

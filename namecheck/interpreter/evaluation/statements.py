@@ -11,7 +11,7 @@ from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
-from namecheck.interpreter.domain.store import Store, common
+from namecheck.interpreter.domain.store import Store, common, flattened_apart
 from namecheck.interpreter.domain.values import (
     NONE,
     BoundMethod,
@@ -30,7 +30,12 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation import guards, narrowing, python_operators, targets
+from namecheck.interpreter.evaluation import (
+    guards,
+    narrowing,
+    python_operators,
+    targets,
+)
 from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -86,16 +91,17 @@ class Statements:
                 stores = self.one(statement, stores[0], frame)
             else:
                 stores = [end for store in stores for end in self.one(statement, store, frame)]
-            if len(stores) == 1:
-                if stores[0] is not entry:
-                    stores = [stores[0].flattened(entry)]
-                continue
             if not stores:
                 return []
-            stores = [store if store is entry else store.flattened(entry) for store in stores]
+            stores = flattened_apart(stores, entry)
             if len(stores) > self.interpreter.budget.paths:
+                from namecheck.interpreter.evaluation import liveness  # few functions have so many
+
+                unread = liveness.unread_after(statement, frame)
                 with self._meter.unlimited() if frame.caller is None else nullcontext():
-                    stores = merges.few(common(stores), stores, self.interpreter.budget.paths)
+                    stores = merges.few(
+                        common(stores), stores, self.interpreter.budget.paths, unread
+                    )
         return stores
 
     def one(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:
@@ -303,7 +309,7 @@ class Statements:
         if store.get(FOREIGN) is None:
             for path in holds:
                 path.set(FOREIGN, None)  # it is meant for this version after all
-        return [path.flattened(store) if path is not store else store for path in holds]
+        return flattened_apart(holds, store)
 
     def _delete(self, deletion: ast.Delete, store: Store, frame: Frame) -> None:
         for target in deletion.targets:
@@ -383,8 +389,12 @@ class Statements:
             # The paths of different versions merge here.
             ends = [merges.merged(store, ends)]
             ends[0].set(FOREIGN, None)
-        if len(ends) < 2 or merges.differ_in_names(store, ends):
-            return [end.flattened(store) for end in ends]
+        if len(ends) < 2:
+            return flattened_apart(ends, store)
+        from namecheck.interpreter.evaluation import liveness  # not every program has options
+
+        if merges.differ_in_names(store, ends, liveness.unread_after(if_node, frame)):
+            return flattened_apart(ends, store)
         if frame.exits == exits:
             # No path left the branches early, so the store before them is not used any more.
             store.absorb(merges.merge(store, ends))
