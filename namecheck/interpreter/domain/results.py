@@ -13,8 +13,9 @@ from namecheck.interpreter.domain.values import Alternative, Held, TensorValue, 
 def one_of(choices: Sequence[Alternative], joined_layers: Sequence[Store], store: Store) -> Value:
     """The union of what an expression gives on some paths, which have met in `store`.
 
-    Tensors that nothing tells apart are one: otherwise each option of the code would double the
-    combinations of all that follows it.
+    Tensors that it makes, and that nothing tells apart, are one: otherwise each option of the code
+    would double the combinations of all that follows it. A tensor that was there before has other
+    references, which see what is written to it.
     """
     met = [
         (inner, layer)
@@ -26,12 +27,10 @@ def one_of(choices: Sequence[Alternative], joined_layers: Sequence[Store], store
     distinct: list[tuple[Alternative, Store]] = []
     for choice, layer in met:
         for position, (other, other_layer) in enumerate(distinct):
-            if _are_alike(other.value, choice.value, store):
-                value = other.value
-                if not _has_made(other.value, other_layer) or not _has_made(choice.value, layer):
-                    value = joins.Joiner(store, store).value(value, choice.value)
+            both_made = _has_made(other.value, other_layer) and _has_made(choice.value, layer)
+            if both_made and _are_alike(other.value, choice.value, store):
                 shared = joins.shared_facts(other.facts, choice.facts)
-                distinct[position] = Alternative(value, shared), other_layer
+                distinct[position] = Alternative(other.value, shared), other_layer
                 break
         else:
             distinct.append((choice, layer))
@@ -49,10 +48,7 @@ def _are_alike(value: Value, other_value: Value, store: Store) -> bool:
 
 
 def _has_made(value: Value, layer: Store) -> bool:
-    """Whether a layer has made a tensor that nothing in the store refers to.
-
-    Of those that several paths make so, one stands for all.
-    """
+    """Whether a layer has made a tensor that nothing in the store refers to."""
     return (
         isinstance(value, TensorValue)
         and type(value.address) is int
