@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from namecheck.core import devices, dtypes, memory_order
 from namecheck.core.dataclasses import dataclass
-from namecheck.core.dims import covers_dims
 from namecheck.core.memory_order import Memory
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Many, Tensor
@@ -45,12 +44,6 @@ def _shown_order(memory: Memory) -> str:
     return next(named, f"dims in the order {memory}")
 
 
-def _agrees_in_sizes(inferred: Tensor, observed: Tensor) -> bool:
-    """Whether an observed tensor has the inferred sizes; an expression covers every size."""
-    nameless = inferred.dims.rename(UNKNOWN for _ in inferred.dims.known)
-    return covers_dims(nameless, observed.dims)
-
-
 def _has_all_sizes(inferred: Tensor) -> bool:
     """Whether the rank is known, and the size of each dim, as a number or an expression."""
     return not inferred.dims.open and UNKNOWN not in inferred.dims.sizes
@@ -59,7 +52,7 @@ def _has_all_sizes(inferred: Tensor) -> bool:
 ATTRIBUTES: Final = (
     Attribute(
         "sizes",
-        _agrees_in_sizes,
+        lambda inferred, observed: True,  # `compare.sizes` compares them, in each activation
         _has_all_sizes,
         lambda one: one.dims.brief() or "(no dimension)",
     ),

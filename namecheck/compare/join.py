@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.compare import sizes
@@ -81,11 +80,11 @@ _NO_CONTRADICTION: Final = "no contradiction"
 def sides(
     static: Observations,
     seen: Mapping[str, Mapping[Position, Seen]],
-    activations: Mapping[str, Sequence[Activation]] = MappingProxyType({}),
+    activations: Sequence[Activation] = (),
 ) -> tuple[Joined, ...]:
     """Every compared expression, in the order of the files and of their text.
 
-    Sizes that are expressions are compared in the `activations` of each file.
+    Sizes are compared in each of the `activations`.
     """
     return tuple(_joined(static, seen, activations))
 
@@ -93,11 +92,12 @@ def sides(
 def _joined(
     static: Observations,
     seen: Mapping[str, Mapping[Position, Seen]],
-    activations: Mapping[str, Sequence[Activation]],
+    activations: Sequence[Activation],
 ) -> Iterator[Joined]:
+    followed = sizes.followed(activations, static)
     for filename, observations in static.items():
         here = seen.get(filename, {})
-        wrong_sizes = sizes.wrong_sizes(activations.get(filename, ()), observations)
+        wrong_sizes = sizes.wrong_sizes(followed.get(filename, ()), observations)
         for position in sorted({*observations, *here}):
             observation = observations.get(position, _NOTHING)
             one = here.get(position)

@@ -1,12 +1,14 @@
 """Compares the sizes of a run with those inferred, which may be expressions: ``C // n_head``.
 
 In one activation each size that the code reads has one value. The first dim that is inferred to
-have just this size binds it, and all other dims must have what their expressions come to.
+have just this size binds it, and all other dims must have what their expressions come to. Only
+activations are compared that the analysis has followed from the top level of the program: what else
+calls a function may pass other sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from namecheck.core import names as naming
@@ -16,10 +18,10 @@ from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Known, substituted, symbol, symbols
 from namecheck.core.syntax import Position
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.workspace.analysis import Observation
+from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
-    from namecheck.runtime.programs.activations import Activation, Shape
+    from namecheck.runtime.programs.activations import Activation, Shape, Shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +38,57 @@ class WrongSize:
         return f"{self.shape}, where {text}" if text else str(self.shape)
 
 
+def followed(activations: Iterable[Activation], static: Observations) -> dict[str, list[Shapes]]:
+    """The shapes of the activations that the analysis has followed, by file."""
+    analysed: set[Activation] = set()
+    by_file: dict[str, list[Shapes]] = {}
+    for activation in activations:  # a caller is before what it calls
+        if _is_followed(activation, static, analysed):
+            analysed.add(activation)
+            by_file.setdefault(activation.filename, []).append(activation.shapes)
+    return by_file
+
+
+def _is_followed(activation: Activation, static: Observations, analysed: Set[Activation]) -> bool:
+    """Whether the analysis has followed the call that began an activation."""
+    caller, site = activation.caller, activation.site
+    if caller is None or site is None:
+        return activation.is_top_level
+    observation = static.get(caller.filename, {}).get(site)
+    return observation is not None and observation.followed and caller in analysed
+
+
 def wrong_sizes(
-    activations: Iterable[Activation], static: Mapping[Position, Observation]
+    activations: Iterable[Shapes], static: Mapping[Position, Observation]
 ) -> dict[Position, WrongSize]:
-    """The expressions of a file whose sizes contradict those inferred, each with the first case."""
+    """The expressions of a file whose sizes contradict those inferred, each with the first case.
+
+    The `activations` are those that what is inferred covers.
+    """
     wrong: dict[Position, WrongSize] = {}
-    for activation in activations:
-        for position, wrong_size in _wrong_in(activation, static):
+    for shapes in activations:
+        for position, wrong_size in _wrong_in(shapes, static):
             wrong.setdefault(position, wrong_size)
     return wrong
 
 
 def _wrong_in(
-    activation: Activation, static: Mapping[Position, Observation]
+    activation: Shapes, static: Mapping[Position, Observation]
 ) -> Iterator[tuple[Position, WrongSize]]:
     """The expressions of one activation that are wrong.
 
-    One that has several shapes is in a loop, where sizes may change. One that may be one of several
-    tensors binds nothing, and must be one of them.
+    One that has several shapes is in a loop, where sizes may change: it binds nothing, and nothing
+    is bound for it. One that may be one of several tensors binds nothing, and must be one of them.
     """
     by_symbol: dict[str, int] = {}
-    claims = [
-        (position, shapes[0], tensors)
-        for position, shapes in activation.items()
-        if len(shapes) == 1 and (tensors := _tensors(static.get(position), shapes[0]))
-    ]
+    claims: list[tuple[Position, Shape, list[Tensor]]] = []
+    for position, shapes in activation.items():
+        tensors = _tensors(static.get(position))
+        if len(shapes) == 1 and tensors:
+            claims.append((position, shapes[0], tensors))
+        for shape in shapes if len(shapes) > 1 and tensors else ():
+            if not any(_fits(tensor.dims, shape, {}) for tensor in tensors):
+                yield position, WrongSize(shape, {})
     refuted: set[Position] = set()
     for position, shape, tensors in claims:
         if len(tensors) == 1 and not _fits(tensors[0].dims, shape, by_symbol):
@@ -72,13 +100,11 @@ def _wrong_in(
             yield position, WrongSize(shape, by_symbol)
 
 
-def _tensors(observation: Observation | None, shape: Shape) -> list[Tensor]:
-    """The tensors of which an expression is one, if that is known and one has the rank."""
+def _tensors(observation: Observation | None) -> list[Tensor]:
+    """The tensors of which an expression is one; none if it may be something else."""
     values = () if observation is None else observation.values
     tensors = [value for value in values if isinstance(value, Tensor)]
-    if len(tensors) < len(values):
-        return []
-    return tensors if any(_pairs(tensor.dims, shape) is not None for tensor in tensors) else []
+    return tensors if len(tensors) == len(values) else []
 
 
 def _pairs(dims: Dims, shape: Shape) -> Sequence[tuple[Dim, int]] | None:

@@ -48,7 +48,7 @@ shapes, errors = shapes_of("made", [program])
 assert not errors, errors
 made = sys.argv[2]
 seen = [[list(place), sorted(each)] for place, each in shapes.seen[made].items()]
-activations = [list(each.items()) for each in shapes.activations.ended()[made]]
+activations = [list(each.shapes.items()) for each in shapes.activations.ended()]
 print(json.dumps({"seen": seen, "activations": activations}))
 """
 

@@ -61,6 +61,8 @@ class Following:
         is_deep = self.too_deep(function, call.frame, is_short=builds)
         if is_told or elsewhere or is_deep or not self._spend():
             interpreter.progress.events += 1
+            if interpreter.context.recorder is not None:
+                interpreter.context.recorder.called_unknown(call.node)
             renames = interpreter.context.files.renames_in_place(interpreter.source)
             interpreter.havoc_arguments(call, "names" if renames else "")
             self.havoc_variables(function, call.store)

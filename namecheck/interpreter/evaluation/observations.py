@@ -43,7 +43,8 @@ class Observation:
     one has no value. The expression was evaluated `times` times, and `gave` a value so many times;
     an operator was applied without a contradiction `passed` times, which may give no value
     (``x.names = …``). `operator` is whether an operator of the table was applied; `informed`
-    whether the names of all its operands were always known, `sized` whether the sizes were.
+    whether the names of all its operands were always known, `sized` whether the sizes were. A call
+    is `followed` unless it was once one of unknown code.
     """
 
     values: tuple[Any, ...] = ()
@@ -54,6 +55,7 @@ class Observation:
     informed: bool = False
     sized: bool = False
     passed: int = 0
+    followed: bool = True
 
     @property
     def value(self) -> Any:
@@ -145,7 +147,8 @@ class Record:
     """One expression: its different values, its findings, and the number of its evaluations.
 
     `unknown` says that it may have had any value at all, `follows` that it had one that follows
-    from a contradiction at another expression, of which nothing is known.
+    from a contradiction at another expression, of which nothing is known; `followed` that no call
+    of unknown code was evaluated there.
     """
 
     seen: list[Any] = field(default_factory=list)
@@ -158,6 +161,7 @@ class Record:
     sized: bool = True
     unknown: bool = False
     follows: bool = False
+    followed: bool = True
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -178,6 +182,7 @@ class Record:
         self.sized &= other_record.sized
         self.unknown |= other_record.unknown
         self.follows |= other_record.follows
+        self.followed &= other_record.followed
 
     def add(self, value: Any) -> None:
         """Add a value; too many different ones are replaced by their least upper bound."""
@@ -297,7 +302,7 @@ class Recorder:
     def called_unknown(self, node: Node) -> None:
         """Record a call of unknown code, which may be an operator on unknown names."""
         record = self._record(node)
-        record.informed = record.sized = False
+        record.informed = record.sized = record.followed = False
 
     def application(self, node: Node, application: Application) -> None:
         """Record the operands and the result of an operator."""
@@ -373,6 +378,7 @@ class Recorder:
                 record.operator and record.informed,
                 record.operator and record.informed and record.sized,
                 record.passed,
+                record.followed,
             )
             for node, record in self.records(source)
         }

@@ -8,6 +8,7 @@ under `namecheck.install`.
 
 from __future__ import annotations
 
+import ast
 import functools
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -93,8 +94,8 @@ class Recording:
     def watch(self, sources: Mapping[str, Source]) -> None:
         """Watch these files from now on; their names are those of their code objects."""
         self.seen: dict[str, dict[Position, Seen]] = {name: {} for name in sources}
-        self.activations = Activations()
         self._instructions = Instructions(sources)
+        self.activations = Activations(sources.__contains__, self._running_call)
         self._handlers = ExceptionHandlers(sources)
         self.lost: Place | None = None
         self._noted: set[Finding] = set()
@@ -102,6 +103,11 @@ class Recording:
 
     def _of(self, frame: FrameType, expression: Expression) -> Seen:
         return self.seen[frame.f_code.co_filename].setdefault(position(expression), Seen())
+
+    def _running_call(self, frame: FrameType) -> Position | None:
+        """The call that a frame is running."""
+        node = self._instructions.running(frame)
+        return position(node) if isinstance(node, ast.Call) else None
 
     # Calls
 

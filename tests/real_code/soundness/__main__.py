@@ -20,7 +20,8 @@ from typing import Final
 from namecheck.compare.sizes import wrong_sizes
 from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Position
-from namecheck.runtime.programs.activations import Activation, Shape
+from namecheck.runtime.programs.activations import Shape
+from namecheck.runtime.programs.activations import Shapes as ActivationShapes
 from tests.real_code.limits import Limits, run_limited
 from tests.real_code.recall.__main__ import environment
 from tests.real_code.soundness.claims import Verdict, claims, verdict
@@ -30,7 +31,7 @@ _PROGRAMS: Final = Path(__file__).parents[1] / "recall" / "programs.toml"
 _LIMITS: Final = Limits(seconds=900, wall_seconds=1800, mebibytes=32768)
 
 Shapes = dict[Path, dict[Position, list[Shape]]]
-Activations = Mapping[Path, Sequence[Activation]]
+Activations = Mapping[Path, Sequence[ActivationShapes]]
 
 
 def programs() -> Mapping[str, list[dict[str, str]]]:
@@ -65,13 +66,10 @@ def observed(package: str, state: Path, packages: Environment) -> tuple[Shapes, 
     shapes: Shapes = {}
     for file, position, seen in noted["shapes"]:
         shapes.setdefault(Path(file), {})[Position(*position)] = [tuple(shape) for shape in seen]
-    activations = {
-        Path(file): [
-            {Position(*position): tuple(map(tuple, seen)) for position, seen in activation}
-            for activation in each
-        ]
-        for file, each in noted["activations"].items()
-    }
+    activations: dict[Path, list[ActivationShapes]] = {}
+    for file, activation in noted["activations"]:
+        each = {Position(*position): tuple(map(tuple, seen)) for position, seen in activation}
+        activations.setdefault(Path(file), []).append(each)
     return shapes, activations, ended.errors
 
 

@@ -48,10 +48,11 @@ def main(job: Path, out: Path) -> None:
         for file, positions in sorted(shapes.seen.items())
         for position, seen in sorted(positions.items())
     ]
-    activations = {
-        file: [list(activation.items()) for activation in each]
-        for file, each in sorted(shapes.activations.ended().items())
-    }
+    activations = [
+        [activation.filename, list(activation.shapes.items())]
+        for activation in shapes.activations.ended()
+        if activation.shapes
+    ]
     out.write_text(json.dumps({"shapes": rows, "activations": activations}), "utf-8")
 
 
