@@ -301,6 +301,8 @@ def _weighted(applied: Applied) -> _Factor | None:
     """The tag of a matrix that a vector weighs along one of its dims."""
     if len(applied.operands) == 1:
         return _weighted_by_unknown(applied)
+    if len(applied.operands) != 2:  # a method of this name with more arguments is none of torch
+        return None
     for matrix, weights in (applied.operands, applied.operands[::-1]):
         place = _only_dim(weights.dims)
         if place is not None and _only_dim(matrix.dims) is None:

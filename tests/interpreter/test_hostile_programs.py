@@ -79,6 +79,13 @@ def test_a_picked_list_is_read_under_other_layers() -> None:
     assert fuzz.fault(CAUGHT_UP) == ""
 
 
+def test_a_method_of_a_tensor_may_have_more_arguments_than_torch_takes() -> None:
+    method = "def f(a: torch.Tensor, b):\n    n, m = b.shape\n    return a.mul(b, b.t())\n"
+    settings = Settings(evidence="observed")
+    data = f"import torch\n{method}".encode()
+    assert not Checker().text(data, "hostile.py", settings, parses=True, leads=True).findings
+
+
 @pytest.mark.parametrize("chain", ["a.b", "a()", "a[0]", "a+1"])
 def test_a_chain_without_end_is_too_deep_for_python_or_for_the_analysis(chain: str) -> None:
     """Python 3.14 parses a chain of any length; then its statement alone is not judged."""

@@ -169,7 +169,8 @@ def learn_truth(identity: object, truth: bool, store: Store) -> None:
     store.set(Truth(key), outcome)
     alternatives: tuple[tuple[Hashable, bool], ...] = store.get(Unless(key, outcome)) or ()
     left = [one for one in alternatives if store.fact(Truth, one[0]) is not (not one[1])]
-    if len(left) == 1:
+    # What is known already tells nothing more, and two such facts would tell each other for ever.
+    if len(left) == 1 and store.fact(Truth, left[0][0]) is not left[0][1]:
         learn_truth(*left[0], store)
     if isinstance(key, Key):
         if key.foreign:
