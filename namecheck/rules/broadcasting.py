@@ -180,8 +180,8 @@ def _check_misaligned(
 ) -> None:
     """Refuse a named dim opposite an unnamed one if the other tensor has the name elsewhere."""
     name = None if dim is None else dim.name
-    if isinstance(name, Axis):
-        misaligned = lone is not None and is_misplaced(lone, name, others, dims)
+    if dim is not None and isinstance(name, Axis):
+        misaligned = lone is not None and is_misplaced(lone, dim, name, others, dims)
     else:
         unnamed = lone is None or lone.name is None
         misaligned = unnamed and isinstance(name, str) and others.has(name) is Answer.YES
@@ -197,12 +197,13 @@ def _check_misaligned(
         )
 
 
-def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
-    """Whether `lone`, opposite an axis of `dims`, is misaligned: `others` has that axis elsewhere.
+def is_misplaced(lone: Dim, dim: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
+    """Whether `lone`, opposite `dim` of `dims`, is misaligned: `others` has its axis elsewhere.
 
     A deliberate size of 1 is there to be expanded. Where the axis in `others` is opposite a dim of
-    size 1, both may be expanded. Neither is misaligned. A dim of which nothing is known is, where
-    `others` begins with all of `dims`.
+    size 1, both may be expanded. Neither is misaligned, and neither is a dim of an axis that has
+    another size in `others`, as after ``x.repeat(2, 1)``. A dim of which nothing is known is
+    misaligned where `others` begins with all of `dims`.
     """
     nameless = lone.name is None or (isinstance(lone.name, Axis) and lone.size == 1)
     if lone.size is UNKNOWN and not isinstance(lone.name, Axis):
@@ -211,7 +212,9 @@ def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
         return False
     for offset in range(1, _right_part(others) + 1):
         there = others.from_right(offset)
-        if there is not None and isinstance(there.name, Axis) and there.name.name == axis.name:
+        if there is None or agree(there.size, dim.size) is Answer.NO:
+            continue
+        if isinstance(there.name, Axis) and there.name.name == axis.name:
             facing = dims.from_right(offset)
             is_number = isinstance(lone.size, int) and lone.size == there.size
             if is_number and naming.is_observed(axis.name):
@@ -451,7 +454,13 @@ def _different_words(a: Dim, b: Dim) -> tuple[str, str] | None:
 
 
 def _may_be_equal(one_word: str, other_word: str) -> bool:
-    """Whether two words are one, or letters for the two sides of a pair."""
+    """Whether two words are one, or letters for the two sides of a pair.
+
+    One letter with two indices, ``r_p`` and ``r_k``, is a number of one kind: such ranks of a chain
+    of matrices meet where it is multiplied.
+    """
+    if one_word[1:2] == "_" and one_word[:2] == other_word[:2]:
+        return True
     return one_word == other_word or any({one_word, other_word} <= pair for pair in _PAIRS)
 
 

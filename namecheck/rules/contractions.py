@@ -267,7 +267,7 @@ def _check_batch(a: Dim, b: Dim, origin: _Origin, facing: _Origin, call: str) ->
 def _check_absent(dim: Dim, opposite: Dim, origin: _Origin, facing: _Origin, call: str) -> None:
     name = dim.name
     if isinstance(name, Axis):
-        misaligned = is_misplaced(opposite, name, _batch(facing[0]), _batch(origin[0]))
+        misaligned = is_misplaced(opposite, dim, name, _batch(facing[0]), _batch(origin[0]))
     else:
         unnamed = opposite.name is None and isinstance(name, str)
         misaligned = unnamed and facing[0].has(str(name)) is Answer.YES

@@ -387,9 +387,14 @@ def _check_steps_from(
 
 
 def _joins_quotient(dim_ratios: list[Ratio | None]) -> bool:
-    """Whether the second dim is a quotient, as ``T // n`` beside ``n``: both become one dim."""
+    """Whether the second dim is a quotient, as ``T // n`` beside ``n``: both become one dim.
+
+    A number that is no part of the divisor is a dim of its own, and may be any size.
+    """
     one, other = dim_ratios[0], dim_ratios[1] if len(dim_ratios) > 1 else None
     if one is None or other is None or other.is_whole:
+        return False
+    if not one.powers and (one * other).lower == other.lower:
         return False
     dim_ratios[:2] = [one * other]
     return True

@@ -150,16 +150,32 @@ def _apply(interpreter: Interpreter, module_value: Value, call: Call) -> None:
     primitives.invoke(interpreter, callee, [module_value], call)
 
 
-@method(TorchModule, "register_buffer", "register_parameter", "add_module", "register_module")
-def register(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-    """``module.register_buffer(name, tensor)`` sets an attribute; a sequence gets a layer."""
-    name = call.argument(0, "name")
-    others = [*call.args[1:2], *(arg for word, arg in call.kwargs.items() if word != "name")]
-    value = others[0] if others else interpreter.fresh("registered")
+@method(TorchModule, "add_module", "register_module")
+def add_module(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.add_module(name, layer)``: a sequence gets a layer, which may be unknown code."""
+    name, value = _registered(interpreter, call)
     layers = submodules.layers(receiver, call.store)
-    if isinstance(layers, ListValue) and interpreter.torch_nn.is_module(value):
+    if isinstance(layers, ListValue) and value != NONE:
         submodules.add_name(receiver, layers, name, call.store)
         primitives.invoke(interpreter, BuiltinMethod(layers, "append"), [value], call)
+    return _set_by_name(interpreter, receiver, name, value, call)
+
+
+@method(TorchModule, "register_buffer", "register_parameter")
+def register(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.register_buffer(name, tensor)`` sets an attribute."""
+    return _set_by_name(interpreter, receiver, *_registered(interpreter, call), call)
+
+
+def _registered(interpreter: Interpreter, call: Call) -> tuple[Value, Value]:
+    """The name and the value that a call registers."""
+    others = [*call.args[1:2], *(arg for word, arg in call.kwargs.items() if word != "name")]
+    return call.argument(0, "name"), others[0] if others else interpreter.fresh("registered")
+
+
+def _set_by_name(
+    interpreter: Interpreter, receiver: Value, name: Value, value: Value, call: Call
+) -> Value:
     if isinstance(name, Const) and isinstance(name.value, str):
         value = interpreter.torch_defaults.of_module(value, call.store)
         interpreter.write_attribute(receiver, name.value, value, call.node, call.store, call.frame)
