@@ -245,7 +245,12 @@ def _without(surplus: Ratio, own_ratios: _Ratios) -> _Ratios:
         if surplus != ONE and one is not None and (surplus / one).is_whole:
             surplus = surplus / one
             kept.remove(one)
-    return kept if surplus == ONE else own_ratios
+    if surplus == ONE:
+        return kept
+    if surplus.is_whole and surplus.numerator == 1:
+        for base in surplus.bases:  # a product is 1 only if each factor is: ``[B, 25*C, H*W]``
+            own_ratios = _with_base(own_ratios, base, ONE)
+    return own_ratios
 
 
 def _are_exchanged_alike(own_ratios: _Ratios, goal: _Ratios) -> bool:
