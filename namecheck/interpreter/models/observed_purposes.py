@@ -30,9 +30,10 @@ from namecheck.interpreter.models.observed_sizes import declare
 from namecheck.interpreter.models.torch import origins
 
 # The words in the names of functions whose views are no mistaken transposes: among them those that
-# pack weights in the order in which a kernel reads them.
+# pack weights in the order in which a kernel reads them, or tell the layout of these.
 _CUTTING: Final = re.compile(
     r"shift(?![a-z])|skew|interleave|shuffle|icnr|swizzle|pack\w*(?:weight|scale|zero|int\d)"
+    r"|(?:weight|filter)s?_layout"
 )
 _EXCHANGING: Final = frozenset({"movedim", "permute", "swapaxes", "swapdims", "transpose"})
 # The words of the sides of an image.
