@@ -107,15 +107,21 @@ def _decide_parts(
     from namecheck.interpreter.evaluation import test_parts  # not every program combines tests
 
     literals = test_parts.literals(interpreter, test, store, frame)
+    ranks_alone = True
     for part in grouped_operands(test):
         entered, going = going, []
         for path in entered:
             try:
                 holds, fails = decide(interpreter, part, path, frame)
+                ends, others = (holds, fails) if stop else (fails, holds)
+                if ranks_alone and ends and path is not store and _is_flag(part):
+                    # ``x.dim() == 2 and self.flag`` tells of no rank where the flag is not set.
+                    ends = decide(interpreter, part, store, frame)[not stop]
             except PathEnds:
                 continue
-            decided += holds if stop else fails
-            going += fails if stop else holds
+            decided += ends
+            going += others
+        ranks_alone = ranks_alone and test_parts.is_of_rank(part)
         decided, going = few(decided, store), few(going, store)
     if not going and not decided:
         raise PathEnds
@@ -123,6 +129,13 @@ def _decide_parts(
         for key, truth in literals:
             path.set(Unless(key, not truth), tuple(one for one in literals if one != (key, truth)))
     return (decided, going) if stop else (going, decided)
+
+
+def _is_flag(test: ast.expr) -> bool:
+    """Whether a test reads a variable or an attribute alone."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    return isinstance(test, (ast.Name, ast.Attribute))
 
 
 def few(paths: list[Store], base: Store) -> list[Store]:

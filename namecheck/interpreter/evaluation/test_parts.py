@@ -8,7 +8,7 @@ from typing import Final
 
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Opaque
-from namecheck.interpreter.evaluation import narrowing, remaining
+from namecheck.interpreter.evaluation import narrowing, remaining, shape_tests
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -40,6 +40,11 @@ def literals(
             return ()
         flag_literals.append(narrowing.positive(value.key, truth))
     return tuple(flag_literals)
+
+
+def is_of_rank(test: ast.expr) -> bool:
+    """Whether a test compares the rank of a tensor alone: ``x.dim() == 2``."""
+    return isinstance(test, ast.Compare) and shape_tests.subject_of_rank(test.left) is not None
 
 
 def compared_flags(
