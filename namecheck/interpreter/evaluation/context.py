@@ -115,7 +115,8 @@ class Budget:
     It is `sparing` while entry points are run: on unknown arguments, and only functions that may
     contribute to names. It is `shallow` in a file that declares no dims. It is `brief` while each
     function is run once, by itself, along one path.
-    `exhaustions` counts the blocks of `limited` that have used up their limit.
+    `exhaustions` counts the blocks of `limited` that have used up what was left, which was less
+    than their limit: what such a block gives depends on what was spent before it.
     """
 
     left: int = _STEPS
@@ -153,13 +154,18 @@ class Budget:
 
     @contextmanager
     def limited(self, limit: int) -> Iterator[None]:
-        """Let the block spend at most so much."""
+        """Let the block spend at most so much.
+
+        A block that may spend it all has the same outcome wherever it is entered, even if it is
+        not enough.
+        """
+        is_whole, exhaustions = self.left >= limit, self.exhaustions
         reserve = max(self.left - limit, 0)
         self.left -= reserve
         try:
             yield
         finally:
-            self.exhaustions += self.left <= 0
+            self.exhaustions = exhaustions if is_whole else self.exhaustions + (self.left <= 0)
             self.left += reserve
 
 
