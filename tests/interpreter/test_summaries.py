@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from namecheck import project
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import FunctionValue, Value
+from namecheck.interpreter.evaluation import calls
 from namecheck.interpreter.evaluation.calls import Calls
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.summaries import CallSummaries
+from namecheck.project import Walk
 from tests.interpreting import codes, notes
 
 CHAIN = """
@@ -27,19 +33,25 @@ def chain(length: int) -> str:
 
 def runs(source: str, name: str) -> int:
     """How often the body of a function is run for its calls, in a program without findings."""
-    count = 0
+    with counting(name) as count:
+        assert codes(source) == []
+    return count[0]
+
+
+@contextmanager
+def counting(name: str) -> Iterator[list[int]]:
+    """Count how often the body of a function is run for its calls."""
+    count = [0]
     run_body = Calls.run_body
 
     def counted(
         calls: Calls, function: FunctionValue, layer: Store, frame: Frame
     ) -> list[tuple[Store, Value]]:
-        nonlocal count
-        count += function.name == name and frame.is_called
+        count[0] += function.name == name and frame.is_called
         return run_body(calls, function, layer, frame)
 
     with mock.patch.object(Calls, "run_body", counted):
-        assert codes(source) == []
-    return count
+        yield count
 
 
 def test_a_chain_of_helpers() -> None:
@@ -214,6 +226,19 @@ def more(a: Float[torch.Tensor, "n"], b: Float[torch.Tensor, "m"], c: Float[torc
     reveal_names(joined(b, c, True))
     reveal_names(a + c)
 """,
+    "an attribute of an unknown name is set on objects with other attributes": """
+class Box:
+    pass
+def renew(box, name):
+    setattr(box, name, torch.zeros(2, names=('K',)))
+def boxes(name):
+    one, two = Box(), Box()
+    one.x = two.x = two.y = torch.zeros(2, names=('N',))
+    renew(one, name)
+    reveal_names(two.x)
+    renew(two, name)
+    reveal_names(two.y)
+""",
     "sizes that differ from call to call": """
 def f(x):
     return x[torch.rand(2) > 0]
@@ -312,6 +337,45 @@ def pairs(x: Tensor):
     return Pair(x, x), Pair(x, x), Pair(x, x)
 """
     assert runs(source, "__init__") == 1
+
+
+def test_an_attribute_of_an_unknown_name_is_set_once_for_objects_alike() -> None:
+    source = """
+from torch import Tensor
+
+class Box:
+    def __init__(self, x: Tensor):
+        self.x = x
+
+def renew(box, name):
+    setattr(box, name, None)
+
+def boxes(x: Tensor, y: Tensor, name):
+    one, two = Box(x), Box(y)
+    renew(one, name)
+    renew(two, name)
+    return one.x, two.x
+"""
+    assert runs(source, "renew") == 1
+
+
+def test_a_far_body_that_takes_all_its_steps_is_run_once(tmp_path: Path) -> None:
+    (tmp_path / "far.py").write_text(f"""
+def far(x):
+    {"x = x.relu(); " * 20}
+    return x
+""")
+    (tmp_path / "main.py").write_text("""
+from far import far
+from jaxtyping import Float
+from torch import Tensor
+
+def both(x: Float[Tensor, "n"]):
+    return far(x), far(x)
+""")
+    with mock.patch.object(calls, "_STEPS_ELSEWHERE", 10), counting("far") as count:
+        assert project.check(Walk().entries([str(tmp_path)])).findings == ()
+    assert count == [1]
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,13 @@ class AttributeNames:
 
 
 @dataclass(frozen=True, slots=True)
+class MembersOf:
+    """What all variables of a scope, or all attributes of an object, are called on one path."""
+
+    address: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleImport:
     """Whether a file of the program was imported under this name."""
 

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck.core import names
+from namecheck.interpreter.domain.cells import MembersOf
 from namecheck.interpreter.domain.values import (
     FIRST_NUMBER,
     NUMBERS_OF_BLOCK,
@@ -33,26 +34,26 @@ class Recording:
     """The cells that a run reads, each with its content at the first read, and those it writes.
 
     `initials` are the contents with which the written values were made, as each write gave them.
-    `since` is the range of numbers of the objects that the run makes. `outer` is the recording of
-    the run around it. A recording is `whole` unless the run has listed all cells of the store: then
-    it cannot become a summary. `attributes` are the names of those that instances had before the
-    run added to them. `untouched` are the cells read of which the analysis had written none: what
-    they hold is the same for every call until one is written.
+    `since` is the range of numbers of the objects that the run makes, `base` the store before it,
+    `outer` the recording of the run around it. `attributes` are the names of those that instances
+    had before the run added to them. `untouched` are the cells read of which the analysis had
+    written none: what they hold is the same for every call until one is written.
     """
 
     __slots__ = (
         "attributes",
+        "base",
         "initials",
         "outer",
         "reads",
         "since",
         "untouched",
-        "whole",
         "written",
     )
 
-    def __init__(self, since: range, outer: Recording | None) -> None:
+    def __init__(self, since: range, base: Store, outer: Recording | None) -> None:
         self.since = since
+        self.base = base
         self.outer = outer
         self.reads: dict[Hashable, Any] = {}
         # By identity, as the same content is often written again.
@@ -60,7 +61,6 @@ class Recording:
         self.initials: dict[Hashable, Any] = {}
         self.attributes: dict[Hashable, Any] = {}
         self.untouched: set[Hashable] = set()
-        self.whole = True
 
     def has_made(self, key: Hashable) -> bool:
         """Whether a cell belongs to an object that the run has made."""
@@ -79,6 +79,9 @@ class Recording:
             self.reads[key] = OWN
         elif key in self.attributes:
             self.reads[key] = self.attributes[key]
+        elif type(key) is MembersOf:
+            # The run may have added some.
+            self.reads[key] = self.base.list_members(key.address)
         elif key not in self.written or not self._has_written(store, key):
             self.reads[key] = content
 
@@ -112,14 +115,13 @@ class Recording:
             layer = layer.parent
         return False
 
-    def ends(self, base: Store) -> None:
-        """Add the reads and writes to the outer recording; `base` is the store before the run."""
+    def ends(self) -> None:
+        """Add the reads and writes to the outer recording."""
         outer = self.outer
         if outer is None:
             return
-        outer.whole &= self.whole
         outer.untouched |= self.untouched
-        outer.read_all(base, self.reads.items())
+        outer.read_all(self.base, self.reads.items())
         for key, contents in self.written.items():
             for content in contents.values():
                 outer.wrote(key, content)

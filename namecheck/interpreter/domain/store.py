@@ -20,6 +20,7 @@ from namecheck.interpreter.domain.cells import (
     CandidatesOf,
     Fact,
     Initial,
+    MembersOf,
     Written,
 )
 from namecheck.interpreter.domain.meter import Meter
@@ -145,10 +146,13 @@ class Ledger:
             if number in numbers:
                 numbers.add(counterpart)
 
-    def instances_in(self, cell_keys: Iterable[Hashable]) -> frozenset[Hashable]:
-        """The addresses of the instances of which some cells are attributes."""
-        addresses = {key[0] for key in cell_keys if type(key) is tuple}
-        return frozenset(each for each in addresses if AttributeNames(each) in self.attributes)
+    def attributes_in(self, cell_keys: Iterable[Hashable]) -> frozenset[Hashable]:
+        """The cells among some that are attributes which a path has written."""
+        return frozenset(
+            key
+            for key in cell_keys
+            if type(key) is tuple and key[1] in self.attributes.get(AttributeNames(key[0]), ())
+        )
 
     def add_attribute(self, address: Hashable, name: str) -> None:
         """Note a write to an attribute."""
@@ -191,14 +195,14 @@ class Ledger:
     def recorded(self, base: Store) -> Iterator[Recording]:
         """Record the reads and writes within a block that starts from the store `base`."""
         outer = self.recording
-        recording = Recording(range(self.new(), self.block.stop), outer)
+        recording = Recording(range(self.new(), self.block.stop), base, outer)
         self.recording = recording
         try:
             yield recording
             self.meter.spend(len(recording.reads) >> 1)
         finally:
             self.recording = outer
-            recording.ends(base)
+            recording.ends()
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
@@ -269,12 +273,15 @@ class Store:
             every.update(cells)
         return every
 
-    def every_cell(self) -> dict[Hashable, Any]:
-        """All cells of a path. A recording that is active cannot become a summary any more."""
-        recording = self.ledger.recording
-        if recording is not None:
-            recording.whole = False
-        return self.gathered()
+    def members_of(self, address: Hashable) -> tuple[Hashable, ...]:
+        """What the cells of a scope or an object are called: the second parts of their keys."""
+        found_members: tuple[Hashable, ...] = self.get(MembersOf(address), ())
+        return found_members
+
+    def list_members(self, address: Hashable) -> tuple[Hashable, ...]:
+        """The same, which no recording notes."""
+        keys = [key for key in self.gathered() if type(key) is tuple and len(key) == 2]
+        return tuple([member for key_address, member in keys if key_address == address])
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell, from the innermost layer that has it."""
@@ -296,6 +303,8 @@ class Store:
                 found = ABSENT if names is None else tuple(names)
             elif type(key) is Initial:
                 found = self.first.get(key.cell, ABSENT)
+            elif type(key) is MembersOf:
+                found = self.list_members(key.address) or ABSENT
             else:
                 found = ledger.ground.get(key, ABSENT)
         recording = self.ledger.recording

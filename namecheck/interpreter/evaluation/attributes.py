@@ -460,12 +460,9 @@ class Attributes:
     def forget(self, target: Value, store: Store, pattern: str | None = None) -> None:
         """Make the attributes that were set on a value unknown, whose names match the pattern."""
         owner = _owner(target)
-        for key in store.every_cell():
-            if owner is None or not isinstance(key, tuple) or len(key) != 2 or key[0] != owner:
-                continue
-            word = key[1]
+        for word in () if owner is None else store.members_of(owner):
             if pattern is None or (isinstance(word, str) and re.fullmatch(pattern, word)):
-                store.set(key, self.interpreter.fresh("written"))
+                store.set((owner, word), self.interpreter.fresh("written"))
         if isinstance(target, Instance):
             store.set((target.address, _FORGOTTEN), TRUE)
             if pattern is None:

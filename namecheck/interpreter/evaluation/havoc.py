@@ -255,11 +255,10 @@ def variables(number: int, store: Store, only: Set[str] | None = None) -> None:
     Its functions, classes and imports stay; `only` has the names that are meant, if not all are.
     """
     kept = (FunctionValue, ClassValue, External, Imported)
-    for key in store.every_cell():
-        if not isinstance(key, tuple) or len(key) != 2 or key[0] != number:
-            continue
-        is_meant = not isinstance(store.get(key), kept) if only is None else key[1] in only
-        if is_meant and isinstance(key[1], str):
+    for word in store.members_of(number):
+        key = number, word
+        is_meant = not isinstance(store.get(key), kept) if only is None else word in only
+        if is_meant and isinstance(word, str):
             store.set(key, store.ledger.fresh("rebound"))
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain import equalities
-from namecheck.interpreter.domain.cells import EQUAL_SIZES, AxisCell, Fact
+from namecheck.interpreter.domain.cells import EQUAL_SIZES, Fact
 from namecheck.interpreter.domain.equalities import Equations
 from namecheck.interpreter.domain.reachability import reachable
 from namecheck.interpreter.domain.recordings import OWN, Recording
@@ -152,13 +152,13 @@ class CallSummaries:
         progress.errors.update(errors)
         if outcome is not None:
             call.store.absorb(layer.cells)
-        if not recording.whole or budget.left <= 0 or budget.exhaustions != exhaustions:
+        if budget.left <= 0 or budget.exhaustions != exhaustions:
             return None, outcome
         summary = _Summary(
             inputs,
             outcome,
             layer.cells if outcome is not None else {},
-            ledger.instances_in(layer.cells),
+            ledger.attributes_in(layer.cells),
             recording,
             range(recording.since.start, ledger.new()),
             circumstances.answers(call.frame),
@@ -191,10 +191,7 @@ class CallSummaries:
             interpreter.findings.judged.hear(call.frame.environment.number, call.node)
         call.store.restore(renaming.entries(effects.cells))
         for key, _ in effects.cells:
-            # Beside its attributes an instance has cells for its axes.
-            if not isinstance(key, tuple) or isinstance(key[1], AxisCell):
-                continue
-            if key[0] in summary.instances:
+            if key in summary.attribute_cells:
                 ledger.add_attribute(*renaming.renamed(key))
         for address, initial in effects.first:
             call.store.note_initial(renaming.renamed(address), renaming.renamed(initial))
@@ -243,10 +240,10 @@ class _Summary:
         "_reads",
         "_untouched",
         "answers",
+        "attribute_cells",
         "errors",
         "events",
         "heard",
-        "instances",
         "outcome",
         "reported",
         "round",
@@ -259,7 +256,7 @@ class _Summary:
         inputs: tuple[object, ...],
         outcome: Value | None,
         cells: Mapping[Hashable, Any],
-        instances: frozenset[Hashable],
+        attribute_cells: frozenset[Hashable],
         recording: Recording,
         made_numbers: range,
         answers: Answers,
@@ -285,7 +282,7 @@ class _Summary:
                 self._equations, self._added = reads.pop(EQUAL_SIZES), added
                 cells = {key: content for key, content in cells.items() if key is not EQUAL_SIZES}
         self._cells = cells
-        self.instances = instances
+        self.attribute_cells = attribute_cells
         self._passed = tuple(
             (key, states)
             for key, written in recording.written.items()

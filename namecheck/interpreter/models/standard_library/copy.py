@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.cells import AxisCell, Representative
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
@@ -114,15 +113,10 @@ class Copier:
         """Give a copy the attributes that its template has on this path."""
         store = self.call.store
         modules = self.interpreter.torch_nn
-        attributes = {
-            key[1]: content
-            for key, content in store.every_cell().items()
-            if isinstance(key, tuple) and len(key) == 2 and key[0] == template.address
-        }
         order = submodules.names(template, store) if isinstance(template, Instance) else ()
-        for name in dict.fromkeys((*order, *attributes)):
-            content = self._part(attributes[name])
-            if isinstance(name, (AxisCell, Representative)):
+        for name in dict.fromkeys((*order, *store.members_of(template.address))):
+            content = self._part(store.get((template.address, name)))
+            if not isinstance(name, str):  # of an axis, or of what it stands for
                 store.set((copy.address, name), content)
                 continue
             store.write((copy.address, name), None, content)
