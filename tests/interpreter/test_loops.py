@@ -48,7 +48,7 @@ def run(batches):
         rolling = gathered(parts)
         print(rolling.product.T / rolling.total)
 """,
-        12,
+        10,
     ),
     "a slice that moves": (
         """

@@ -25,8 +25,8 @@ class Circumstances:
     unknown code would have called it within other functions that it calls. In an `unrolled` call
     a loop was run item by item, which depends on the loops around it. In a `guarded` one a guard
     was looked up. With `at_site` the outcome depends on the node of the call, with `heard` on
-    whether findings are reported: a loop is run more often then. `rounds` are the numbers of the
-    rounds of loops that the outcome depends on.
+    whether findings are reported: a call of None ends the path if not. `rounds` are the numbers of
+    the rounds of loops that the outcome depends on.
     """
 
     node: object

@@ -255,8 +255,6 @@ class Loops:
         """Run the body on its first and second state, then widen to the fixed point."""
         interpreter = self.interpreter
         interpreter.budget.spend(4 * len(any_loop.body))
-        if interpreter.progress.around is not None:
-            interpreter.progress.around.heard = True
         broken: list[Store] = []
         states = [] if certain else [store]
         current = store

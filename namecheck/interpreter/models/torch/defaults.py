@@ -152,15 +152,27 @@ def _is_of_another_case(interpreter: Interpreter, frame: Frame) -> bool:
     return observed_purposes.is_in_undecided_case(frame)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _left_open(checked: str, running: str) -> Defaults:
     """The defaults that the texts of two files leave open."""
-    texts = {checked, running}
-    autocast = any("autocast" in text for text in texts)
-    default = LAYERS if any(re.search(_OF_DTYPES, text) for text in texts) else STANDARD.dtype
-    device = UNKNOWN if any(re.search(_OF_DEVICES, text) for text in texts) else STANDARD.device
-    meta = any(re.search(_OF_META, text) for text in texts)
-    return Defaults(default, autocast, device, meta)
+    one, other = map(_left_open_in, (checked, running))
+    return Defaults(
+        one.dtype if other.dtype is STANDARD.dtype else other.dtype,
+        one.autocast or other.autocast,
+        one.device if other.device is STANDARD.device else other.device,
+        one.meta or other.meta,
+    )
+
+
+@lru_cache(maxsize=256)
+def _left_open_in(text: str) -> Defaults:
+    """The defaults that one text leaves open, which is searched once for all files beside it."""
+    return Defaults(
+        LAYERS if re.search(_OF_DTYPES, text) else STANDARD.dtype,
+        "autocast" in text,
+        UNKNOWN if re.search(_OF_DEVICES, text) else STANDARD.device,
+        bool(re.search(_OF_META, text)),
+    )
 
 
 _OF_DTYPES: Final = r"set_default_(?:dtype|tensor_type)"
