@@ -337,9 +337,7 @@ class _Summary:
                 return None
             if self._effects is None:
                 self._effects = self._reachable(numbering)
-                is_small = len(self._effects.cells) <= _MOST_CELLS
-                needed = self._effects.needed
-                self.usable = is_small and (not needed or needed <= self._met(numbering))
+                self.usable = len(self._effects.cells) <= _MOST_CELLS
             if not self.usable or not self._finds(renaming, inputs, call.store):
                 return None
         except Unpaired:
@@ -384,6 +382,10 @@ class _Summary:
         finally:
             # What differs mostly differs early.
             ledger.meter.spent += 4 + 4 * len(reads)
+        if not self.effects.needed <= renaming.numbers.keys():
+            # It gives objects that it has not met: nothing tells those of another call.
+            self.usable = False
+            return False
         recording = ledger.recording
         if recording is not None:
             recording.read_all(store, reads)
@@ -408,12 +410,6 @@ class _Summary:
         key, _ = self._reads[position]
         if position > _EARLY and numbering.of(key) <= numbering.of_all(self._inputs):
             self._reads.insert(0, self._reads.pop(position))
-
-    def _met(self, numbering: Numbering) -> Numbers:
-        """The numbers of older objects in the arguments and the cells that the call has read."""
-        read_parts = [part for read in self._reads for part in read]
-        scopes = _scope(self._equations)
-        return numbering.of_all([self._inputs, self.round, *read_parts, scopes])
 
     def _reachable(self, numbering: Numbering) -> _Effects:
         """The effects of the call, without objects that nothing refers to any more."""
@@ -452,11 +448,6 @@ def _match_equations(
     own = _about(content, renaming.numbers, find_words)
     counterpart = _about(other_content, renaming.counterparts, find_other_words)
     return renaming.matches(own, counterpart)
-
-
-def _scope(content: Any) -> tuple[int, ...]:
-    """The scope of all axes where equations hold, which a match has paired."""
-    return content.scopes[-1:] if isinstance(content, Equations) and content.solved else ()
 
 
 def _about(content: Any, paired: Collection[int], find_words: _FindWords) -> Equations | None:
