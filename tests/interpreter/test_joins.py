@@ -11,7 +11,7 @@ from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.provenance import Fresh
-from namecheck.interpreter.domain.store import Both, Store, changed_keys, common, unknown_of
+from namecheck.interpreter.domain.store import Both, Store, common, unknown_of
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -113,7 +113,7 @@ def test_a_fork_sees_what_is_below_and_hides_what_it_writes() -> None:
     left.set("a", 2)
     left.set("b", 3)
     assert (left.get("a"), right.get("a"), base.get("a")) == (2, 1, 1)
-    assert list(changed_keys(base, [left, right])) == ["a", "b"]
+    assert list(merges.changed_keys(base, [left, right])) == ["a", "b"]
     assert common([left.fork(), right]) is base
 
 

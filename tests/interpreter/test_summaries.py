@@ -239,6 +239,25 @@ def boxes(name):
     renew(two, name)
     reveal_names(two.y)
 """,
+    "a fact of an unknown value is assumed": """
+def f(x, other):
+    return x if other is None else x.sum('N')
+def both(other):
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    reveal_names(f(x, other))
+    if other is None:
+        reveal_names(f(x, other))
+    else:
+        reveal_names(f(x, other))
+""",
+    "an unknown value is written to as a tensor": """
+def f(y):
+    return y + 1
+def both(y):
+    reveal_names(f(y))
+    y.names = ('N',)
+    reveal_names(f(y))
+""",
     "sizes that differ from call to call": """
 def f(x):
     return x[torch.rand(2) > 0]

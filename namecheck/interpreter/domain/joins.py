@@ -101,8 +101,8 @@ def _content(mutable: Mutable, store: Store) -> Any:
     The content of a picked value is joined with everything written to any of its origins since.
     """
     address = mutable.address
-    if type(address) is int and not store.may_hold(address):
-        return mutable.initial
+    if type(address) is int:
+        return store.written_content(address, mutable.initial)
     own = store.get(address, mutable.initial)
     if not isinstance(address, Picked):
         return own

@@ -25,7 +25,7 @@ from namecheck.interpreter.domain.joins import (
 from namecheck.interpreter.domain.named_values import names_something
 from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.recordings import newest
-from namecheck.interpreter.domain.store import Both, Store, changed_keys, common
+from namecheck.interpreter.domain.store import Both, Store, common
 from namecheck.interpreter.domain.values import (
     Address,
     DictValue,
@@ -69,6 +69,14 @@ def merge(
             changes.update(_merged_changes(shared, stores, without))
         return _without_variables(changes, without)
     return _merged_changes(base, stores, without)
+
+
+def changed_keys(base: Store, stores: Sequence[Store]) -> dict[Hashable, None]:
+    """All keys that any of the stores changed since `base`, in a stable order."""
+    keys: dict[Hashable, None] = {}
+    for store in stores:
+        keys.update(dict.fromkeys(store.changes_since(base)))
+    return keys
 
 
 def _without_variables(

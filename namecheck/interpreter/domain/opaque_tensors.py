@@ -23,7 +23,7 @@ def known_tensor(value: Value, store: Store) -> TensorValue | None:
     if not isinstance(value, Opaque):
         return value if isinstance(value, TensorValue) else None
     address = tensor_address(value)
-    has_content = store.may_hold(address) and isinstance(store.get(address), Held)
+    has_content = isinstance(store.written_content(address), Held)
     return TensorValue(address, _ANY) if has_content else None
 
 

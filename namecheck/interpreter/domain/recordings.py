@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck.core import names
-from namecheck.interpreter.domain.cells import MembersOf
+from namecheck.interpreter.domain.cells import Fact, MembersOf
 from namecheck.interpreter.domain.values import (
     FIRST_NUMBER,
     NUMBERS_OF_BLOCK,
@@ -30,6 +30,9 @@ OWN: Final = object()
 """The content that is noted for a cell of an object that the run itself has made."""
 
 
+FactType: TypeAlias = Callable[[Hashable], Fact]
+
+
 class Recording:
     """The cells that a run reads, each with its content at the first read, and those it writes.
 
@@ -37,7 +40,9 @@ class Recording:
     `since` is the range of numbers of the objects that the run makes, `base` the store before it,
     `outer` the recording of the run around it. `attributes` are the names of those that instances
     had before the run added to them. `untouched` are the cells read of which the analysis had
-    written none: what they hold is the same for every call until one is written.
+    written none: what they hold is the same for every call until one is written. `unassumed` are
+    the values of which the run has asked facts, with the types of these, while no path assumed any,
+    `unwritten` the addresses that it has read while no path had written to them.
     """
 
     __slots__ = (
@@ -47,7 +52,9 @@ class Recording:
         "outer",
         "reads",
         "since",
+        "unassumed",
         "untouched",
+        "unwritten",
         "written",
     )
 
@@ -61,6 +68,8 @@ class Recording:
         self.initials: dict[Hashable, Any] = {}
         self.attributes: dict[Hashable, Any] = {}
         self.untouched: set[Hashable] = set()
+        self.unassumed: dict[Hashable, dict[FactType, None]] = {}
+        self.unwritten: dict[Hashable, None] = {}
 
     def has_made(self, key: Hashable) -> bool:
         """Whether a cell belongs to an object that the run has made."""
@@ -91,6 +100,14 @@ class Recording:
             if content is not OWN and key not in self.reads:
                 self.read(store, key, content)
 
+    def finds_unassumed(self, subject: Hashable, *fact_types: FactType) -> None:
+        """Note that facts about a value were asked which no path assumes."""
+        asked = self.unassumed.get(subject)
+        if asked is None:
+            asked = self.unassumed[subject] = {}
+        for fact_type in fact_types:
+            asked[fact_type] = None
+
     def adds_attribute(self, key: Hashable, content: Any) -> None:
         """Note the names of an instance before one is added, in the recordings around too."""
         recording: Recording | None = self
@@ -117,9 +134,15 @@ class Recording:
 
     def ends(self) -> None:
         """Add the reads and writes to the outer recording."""
+        has_made = self.has_made
+        self.unassumed = {s: types for s, types in self.unassumed.items() if not has_made(s)}
+        self.unwritten = {each: None for each in self.unwritten if not has_made(each)}
         outer = self.outer
         if outer is None:
             return
+        for subject, fact_types in self.unassumed.items():
+            outer.finds_unassumed(subject, *fact_types)
+        outer.unwritten |= self.unwritten
         outer.untouched |= self.untouched
         outer.read_all(self.base, self.reads.items())
         for key, contents in self.written.items():

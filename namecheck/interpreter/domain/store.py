@@ -217,6 +217,10 @@ class Ledger:
         """Whether a recording notes reads of a cell even if nothing was ever written there."""
         return self.recording is not None and not self.recording.has_made(key)
 
+    def may_hold(self, address: Hashable) -> bool:
+        """Whether any path has written a content to this address."""
+        return address in self.written or address in self.ground
+
     def keeps_writes(self, written_key: Hashable) -> bool:
         """Whether anything keeps all that is written to a cell, and not only the last of it."""
         return self.log is not None or self.notes(written_key)
@@ -316,15 +320,16 @@ class Store:
         self, fact_type: Callable[[Hashable], Fact], subject: Hashable, default: Any = None
     ) -> Any:
         """The content of a fact about the value with this key; most values have none."""
-        return self.get(fact_type(subject), default) if self.may_assume(subject) else default
+        ledger = self.ledger
+        if subject in ledger.subjects:
+            return self.get(fact_type(subject), default)
+        if ledger.recording is not None:
+            ledger.recording.finds_unassumed(subject, fact_type)
+        return default
 
     def may_assume(self, subject: Hashable) -> bool:
         """Whether a path may assume a fact about this, or a recording notes that none does."""
-        ledger = self.ledger
-        if subject in ledger.subjects:
-            return True
-        recording = ledger.recording
-        return recording is not None and not recording.has_made(subject)
+        return subject in self.ledger.subjects or self.ledger.notes(subject)
 
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
@@ -377,13 +382,14 @@ class Store:
             return True
         return ledger.recording is not None and since < ledger.recording.since.start
 
-    def may_hold(self, address: Hashable) -> bool:
-        """Whether a content may have been written to this address, or a recording notes reads."""
+    def written_content(self, address: Hashable, default: Any = None) -> Any:
+        """The content that was written to an address; most have none."""
         ledger = self.ledger
-        if address in ledger.written or address in ledger.ground:
-            return True
-        recording = ledger.recording
-        return recording is not None and not recording.has_made(address)
+        if ledger.may_hold(address):
+            return self.get(address, default)
+        if ledger.recording is not None:
+            ledger.recording.unwritten[address] = None
+        return default
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; if unwritten, the initial one of a value older than `parted`."""
@@ -542,14 +548,6 @@ def flattened_apart(stores: Sequence[Store], base: Store) -> list[Store]:
         layer.cells = store.changes_since(shared)
         moved.append(layer)
     return moved
-
-
-def changed_keys(base: Store, stores: Iterable[Store]) -> dict[Hashable, None]:
-    """All keys that any of the stores changed since `base`, in a stable order."""
-    keys: dict[Hashable, None] = {}
-    for store in stores:
-        keys.update(dict.fromkeys(store.changes_since(base)))
-    return keys
 
 
 def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -34,7 +34,7 @@ from namecheck.interpreter.domain.renaming import (
     Renaming,
     Unpaired,
 )
-from namecheck.interpreter.domain.store import ABSENT, Store
+from namecheck.interpreter.domain.store import ABSENT, Ledger, Store
 from namecheck.interpreter.domain.values import (
     FIRST_NUMBER,
     BoundMethod,
@@ -238,7 +238,9 @@ class _Summary:
         "_made",
         "_passed",
         "_reads",
+        "_unassumed",
         "_untouched",
+        "_unwritten",
         "answers",
         "attribute_cells",
         "errors",
@@ -293,6 +295,8 @@ class _Summary:
         )
         self._reads = list(reads.items())
         self._untouched = frozenset(recording.untouched)
+        self._unassumed = recording.unassumed
+        self._unwritten = recording.unwritten
         self._made = made_numbers
         self._initials = recording.initials
         self._effects: _Effects | None = None
@@ -368,14 +372,24 @@ class _Summary:
                         self._ask_early(position, renaming.numbering)
                         return False
                     reads.append((counterpart, other))
+                for key in self._written_since(renaming, ledger):
+                    if store.get(key) is not None:
+                        return False
+                    reads.append((key, ABSENT))
                 if self._equations is not _NONE_READ:
                     other = store.get(EQUAL_SIZES, ABSENT)
                     if not _match_equations(
                         self._equations,
                         other,
                         renaming,
-                        lambda: self._words_met(self._inputs, self._reads, renaming, store),
-                        lambda: self._words_met(inputs, reads, renaming, store),
+                        lambda: self._words_met(
+                            (self._inputs, *self._reads, *self._unassumed), renaming, store
+                        ),
+                        lambda: self._words_met(
+                            (inputs, *reads, *map(renaming.renamed, self._unassumed)),
+                            renaming,
+                            store,
+                        ),
                     ):
                         return False
                     reads.append((EQUAL_SIZES, other))
@@ -389,21 +403,37 @@ class _Summary:
         recording = ledger.recording
         if recording is not None:
             recording.read_all(store, reads)
+            self._note_absent(recording, renaming, ledger)
             recording.untouched |= (
                 self._untouched.difference(touched) if touched else self._untouched
             )
         return True
 
+    def _written_since(self, renaming: Renaming, ledger: Ledger) -> Iterator[Hashable]:
+        """What the call asked for in vain, if any path has written it by now."""
+        for subject, fact_types in self._unassumed.items():
+            counterpart = renaming.renamed(subject)
+            if counterpart in ledger.subjects:
+                for fact_type in fact_types:
+                    yield fact_type(counterpart)
+        yield from filter(ledger.may_hold, map(renaming.renamed, self._unwritten))
+
+    def _note_absent(self, recording: Recording, renaming: Renaming, ledger: Ledger) -> None:
+        """Note what another call has asked for in vain, as no path has written it."""
+        for subject, fact_types in self._unassumed.items():
+            counterpart = renaming.renamed(subject)
+            if counterpart not in ledger.subjects:
+                recording.finds_unassumed(counterpart, *fact_types)
+        for address in map(renaming.renamed, self._unwritten):
+            if not ledger.may_hold(address):
+                recording.unwritten[address] = None
+
     def _words_met(
-        self,
-        inputs: tuple[object, ...],
-        reads: Iterable[object],
-        renaming: Renaming,
-        store: Store,
+        self, met: Iterable[object], renaming: Renaming, store: Store
     ) -> Collection[str]:
-        """The words in all that a call has met."""
+        """The words in all that a call has met, of older analyses too."""
         made_before = [(key, store.get(key, ABSENT)) for key in self._untouched]
-        return renaming.numbering.wording.of_all((inputs, *reads, *made_before))
+        return renaming.numbering.wording.of_all((*met, *made_before))
 
     def _ask_early(self, position: int, numbering: Numbering) -> None:
         """Compare this read before the others from now on: what differed once differs often."""
