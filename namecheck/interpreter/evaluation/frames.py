@@ -84,12 +84,16 @@ class Arguments:
 
 @dataclass(slots=True)
 class Call:
-    """One call: its place, its arguments, and its path."""
+    """One call: its place, its arguments, and its path.
+
+    It `is_last` if no other call of its kind is to be expected.
+    """
 
     arguments: Arguments
     node: Node
     store: Store
     frame: Frame
+    is_last: bool = False
 
     @property
     def args(self) -> list[Value]:

@@ -80,9 +80,11 @@ class EntryPoints:
         if self.interpreter.budget.brief:
             self._briefly(function, store, frame)
             return
-        for cls in self._classes(function, store):
+        classes = self._classes(function, store)
+        ways = (False, True) if function.defaults else (False,)
+        for cls in classes:
             ground = self._with_instance(function, cls, store, frame)
-            for defaults in (False, True) if function.defaults else (False,):
+            for defaults in ways:
                 layer = ground.fork()
                 findings = self.interpreter.findings
                 count = len(findings.entries)
@@ -91,7 +93,8 @@ class EntryPoints:
                     contextlib.suppress(PathEnds),
                 ):
                     arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
-                    self._call_for_records(function, arguments, layer, frame)
+                    is_last = cls is classes[-1] and defaults is ways[-1]
+                    self._call_for_records(function, arguments, layer, frame, is_last=is_last)
                 if defaults:
                     findings.drop_code(count, _NEGATIVE_SIZE)
 
@@ -118,12 +121,18 @@ class EntryPoints:
         self._call(function, arguments, store, frame)
 
     def _call_for_records(
-        self, function: FunctionValue, arguments: Arguments, store: Store, frame: Frame
+        self,
+        function: FunctionValue,
+        arguments: Arguments,
+        store: Store,
+        frame: Frame,
+        *,
+        is_last: bool,
     ) -> None:
         """Call a function; for records of what is observed, once more with what that has told."""
         context = self.interpreter.context
         if context.recorder is None or not context.evidence.is_observed:
-            self._call(function, arguments, store, frame)
+            self._call(function, arguments, store, frame, is_last=is_last)
             return
         from namecheck.interpreter.workspace import second_runs  # only where values are shown
 
@@ -142,9 +151,11 @@ class EntryPoints:
         arguments: Arguments,
         store: Store,
         frame: Frame,
+        *,
+        is_last: bool = False,
     ) -> None:
         """Call a function; call a function that it returns, run a generator that it returns."""
-        call = Call(arguments, function.node, store, frame)
+        call = Call(arguments, function.node, store, frame, is_last)
         store.ledger.meter.spend(meter.ENTRY + meter.EXPRESSION * len(arguments.args))
         made = self.interpreter.call_function(function, call)
         if self.interpreter.listeners.follow_entries:
