@@ -367,7 +367,8 @@ class Attributes:
             member = self._inherited(super_value.receiver, name, node, store, frame)
             if member is not None:
                 return member
-        if any(not isinstance(cls, ClassValue) for cls in after) and name not in _OF_OBJECTS:
+        is_open = any(not isinstance(cls, ClassValue) for cls in after)
+        if name == "__getattribute__" or (is_open and name not in _OF_OBJECTS):
             return self.interpreter.fresh("inherited")
         return External(f"builtins.object.{name}")
 

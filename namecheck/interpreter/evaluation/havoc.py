@@ -19,7 +19,7 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dim
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.tensors import Tensor
-from namecheck.core.trees import CHANGING, nodes
+from namecheck.core.trees import CHANGING, changed_container, nodes
 from namecheck.interpreter.domain import class_lookup, joins, merges, opaque_tensors
 from namecheck.interpreter.domain.cells import AttributeNames
 from namecheck.interpreter.domain.store import Store
@@ -89,6 +89,7 @@ class Havoc:
         self.interpreter = interpreter
         self._effects: dict[ast.AST, bool] = {}
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
+        self._filled: dict[ast.ClassDef, frozenset[str]] = {}
         self._elsewhere: dict[ast.Module, frozenset[str]] = {}
 
     def arguments(self, call: Call, name: str = "", *, stranger: bool = False) -> None:
@@ -191,6 +192,18 @@ class Havoc:
                 before: Value | None = store.get(key)
                 if before is not None:
                     store.write(key, before, self.interpreter.fresh("written"))
+            self.containers(self._filled_parts(value, node, store), store)
+
+    def _filled_parts(
+        self, value: Instance, class_node: ast.ClassDef, store: Store
+    ) -> Iterator[Value]:
+        """The lists and dicts of an instance that the methods of a class fill."""
+        if class_node not in self._filled:
+            self._filled[class_node] = frozenset(_filled_by_methods(class_node))
+        for name in self._filled[class_node]:
+            part: Value | None = store.get((value.address, name))
+            if isinstance(part, (DictValue, ListValue)):
+                yield part
 
     def _written_elsewhere(self) -> frozenset[str]:
         """The attributes that the current file writes to anything but ``self``."""
@@ -321,12 +334,27 @@ def _changes(node: ast.AST) -> bool:
     return isinstance(node, ast.AugAssign)
 
 
-def _written_by_methods(class_node: ast.ClassDef) -> Iterable[str]:
+def _written_by_methods(class_node: ast.ClassDef) -> Iterator[str]:
     """The attributes that methods other than ``__init__`` set."""
+    for inner in _in_methods(class_node):
+        if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
+            yield inner.attr
+
+
+def _filled_by_methods(class_node: ast.ClassDef) -> Iterator[str]:
+    """The attributes whose containers methods other than ``__init__`` change."""
+    for inner in _in_methods(class_node):
+        container = changed_container(inner)
+        while isinstance(container, ast.Subscript):
+            container = container.value
+        if isinstance(container, ast.Attribute):
+            yield container.attr
+
+
+def _in_methods(class_node: ast.ClassDef) -> Iterator[ast.AST]:
+    """The nodes of the methods of a class other than ``__init__``."""
     for method in class_node.body:
-        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if method.name == "__init__":
-                continue
-            for inner in nodes(method):
-                if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
-                    yield inner.attr
+        if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if method.name != "__init__":
+            yield from nodes(method)

@@ -10,6 +10,7 @@ from namecheck.interpreter.domain.cells import CandidatesOf
 from namecheck.interpreter.domain.provenance import Item, UnmeantTensor
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
+    ClassValue,
     Const,
     External,
     Instance,
@@ -32,9 +33,8 @@ def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bo
     if isinstance(kind_value, External):
         return _is_of(interpreter, value, kind_value.path)
     if isinstance(value, Instance):
-        return kind_value in class_lookup.mro(value.cls) or (
-            None if _has_unknown_base(interpreter, value) else False
-        )
+        is_open = _has_unknown_base(interpreter, value) or _is_protocol(kind_value)
+        return kind_value in class_lookup.mro(value.cls) or (None if is_open else False)
     if isinstance(value, (Opaque, Union)) or isinstance(kind_value, Opaque):
         return None
     return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
@@ -48,6 +48,11 @@ def is_candidate_instance(opaque: Opaque, kind_value: Value, store: Store) -> bo
 
 def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
     return any(isinstance(b, Opaque) for b in class_lookup.mro(value.cls))
+
+
+def _is_protocol(kind_value: Value) -> bool:
+    """Whether a class of the program is a protocol, which is met by what has its methods."""
+    return isinstance(kind_value, ClassValue) and class_lookup.derives(kind_value, "Protocol")
 
 
 def _is_layer(interpreter: Interpreter, nn_module: TorchModule, key: str) -> bool | None:
@@ -102,8 +107,10 @@ def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
     if isinstance(value, TorchModule):
         return _is_layer(interpreter, value, path.removeprefix("torch."))
     if isinstance(value, Instance):
-        derived = class_lookup.derives(value.cls, name)
-        return derived or (None if _has_unknown_base(interpreter, value) else False)
+        derived = path == "builtins.object" or class_lookup.derives(value.cls, name)
+        # Its methods decide whether it has a class that says what an object can do.
+        is_open = module in _ABSTRACT or _has_unknown_base(interpreter, value)
+        return derived or (None if is_open else False)
     classes = _TYPES.get(type(value).__name__)
     return None if classes is None else _is_of_classes(path, classes)
 

@@ -27,6 +27,7 @@ from namecheck.interpreter.domain.values import (
     Repeated,
     SliceValue,
     TensorValue,
+    TorchModule,
     TupleValue,
     Value,
     Wrapped,
@@ -265,13 +266,21 @@ def type_(interpreter: Interpreter, call: Call) -> Value:
     return interpreter.fresh("type")
 
 
+# The kinds of lists that are none of layers.
+_UNCALLABLE: Final = ("list", "set", "iterator")
+
+
 @model("builtins.callable")
 def callable_(interpreter: Interpreter, call: Call) -> Value:
     """``callable(value)``."""
     value = call.argument(0)
-    if isinstance(value, (Const, TensorValue)):
+    if isinstance(value, (Const, DictValue, SliceValue, TensorValue)):
         return FALSE
-    if isinstance(value, (BoundMethod, ClassValue, FunctionValue)):
+    if isinstance(value, TupleValue) and value.cls is None:
+        return FALSE
+    if isinstance(value, ListValue) and value.kind in _UNCALLABLE:
+        return FALSE
+    if isinstance(value, (BoundMethod, ClassValue, FunctionValue, TorchModule)):
         return TRUE
     return _same_for_same("callable", "bool", call)
 
