@@ -42,6 +42,12 @@ _INNER_IMPORT: Final = rb"(?:^|[;:])" + _STATEMENT
 _INNER: Final = tuple(
     mark + word for mark in (b"; ", b";", b": ") for word in (b"from ", b"import ")
 )
+# What may be before a name, in its line, where it is bound: more than that is no harm.
+_BEFORE_BOUND: Final = re.compile(
+    rb"[ \t]*(?:(?:(?:async[ \t]+)?def|class)[ \t]+|(?:\w+[ \t]*,[ \t]*)*)$"
+    rb"|.*\b(?:as|for|import)\b|.*\[[\"']$"
+)
+_STAR: Final = rb"import[ \t]*\*"
 _WORD: Final = r"\w+"
 _DOTTED: Final = r"[\w.]+"
 
@@ -86,6 +92,7 @@ class ProjectFiles:
         self._matters: dict[str, bool] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self._list = cache(disk.listing)
+        self._texts = cache(self._text_and_stars)
         self._roots = cache(self._roots_of)
         self._characters = self._nodes = 0
         self._uncounted: list[Source] = []
@@ -145,6 +152,36 @@ class ProjectFiles:
             data = self.read(location)
             self._matters[location] = data is not None and syntax.names_something(data)
         return self._matters[location]
+
+    def may_bind(self, location: str, name: str) -> bool:
+        """Whether a file may bind a name, or one of which it imports all names; by its text."""
+        word, open_, visited = name.encode(), [location], set[str]()
+        while open_:
+            place = open_.pop()
+            if place in visited:
+                continue
+            visited.add(place)
+            data, stars = self._texts(place)
+            if _may_bind(data, word):
+                return True
+            open_ += stars
+        return False
+
+    def _text_and_stars(self, location: str) -> tuple[bytes, tuple[str, ...]]:
+        """The contents of a file, and the files of which it imports all names."""
+        data = self.read(location)
+        if data is None and not location.endswith(".py"):
+            return b"", ()
+        starred = [] if data is None else self._starred(location, data)
+        return data or b"", tuple(filter(None, starred))
+
+    def _starred(self, location: str, data: bytes) -> Iterator[str | None]:
+        if not re.search(_STAR, data):
+            return
+        pattern = _INNER_IMPORT if any(inner in data for inner in _INNER) else _IMPORT
+        for dots, module, names, _ in re.findall(pattern, data, re.MULTILINE):
+            if b"*" in names:
+                yield self.find(location, len(dots), module.decode("utf-8", "replace"))
 
     def imported(self, location: str, data: bytes) -> frozenset[str]:
         """The files that a file imports, or may import names from; found without parsing it."""
@@ -273,3 +310,13 @@ class ProjectFiles:
         """The folder that the command runs in, for the files below it."""
         here = self._disk.working_folder
         return here if folder == here or folder.startswith(os.path.join(here, "")) else None
+
+
+def _may_bind(data: bytes, word: bytes) -> bool:
+    """Whether a text may bind a name, by the lines that have it."""
+    at = data.find(word)
+    while at >= 0:
+        if _BEFORE_BOUND.match(data, data.rfind(b"\n", 0, at) + 1, at):
+            return True
+        at = data.find(word, at + len(word))
+    return False

@@ -304,6 +304,70 @@ def test_files_that_read_each_other_at_their_top_levels(check: Check) -> None:
     assert len(check(files)) == 2
 
 
+@pytest.mark.parametrize("condition", ["TYPE_CHECKING", "TYPE_CHECKING or SLOW"])
+def test_a_lazy_package_has_what_it_imports_for_type_checkers(check: Check, condition: str) -> None:
+    files = {
+        "pkg/__init__.py": f"""
+            import sys
+            from typing import TYPE_CHECKING
+
+            SLOW = bool(sys.argv[1:])
+            if {condition}:
+                from .models import *
+                try:
+                    import missing
+                except ImportError:
+                    from .dummies import *
+                else:
+                    from .makers import make
+            else:
+                from .lazy import Lazy
+                sys.modules[__name__] = Lazy(__name__)
+            """,
+        "pkg/lazy.py": "class Lazy:\n    def __init__(self, name):\n        self.name = name\n",
+        "pkg/makers.py": MAKERS,
+        "pkg/dummies.py": "make = Maker = None\n",
+        "pkg/models/__init__.py": "from .first import *\nfrom .second import *\n",
+        "pkg/models/first.py": "def first(maker):\n    return maker.make()\n",
+        "pkg/models/second.py": "raise ImportError(make)\n",
+        "use.py": """
+            from pkg import first, make, makers
+
+            make().sum("T")  # BUG
+            first(makers).sum("T")  # BUG
+            """,
+    }
+    assert len(check(files)) == 2
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "from .makers import make",
+        "from .makers import (\n    NAMES,\n    make)",
+        "from . import makers\nmake = makers.make",
+        "from . import makers\nNAMES, make = makers.NAMES, makers.make",
+        "from . import makers\nfor make in [makers.make]: pass",
+        "from . import makers\nif True:\n    def make(): return makers.make()",
+        "from . import makers\nglobals()['make'] = makers.make",
+    ],
+)
+def test_a_star_import_finds_each_kind_of_binding(check: Check, binding: str) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/makers.py": MAKERS,
+        "pkg/other.py": "# It does not make().\nOTHER = 1\n",
+        "pkg/names.py": binding + "\n",
+        "use.py": """
+            from pkg.names import *
+            from pkg.other import *
+
+            make().sum("T")  # BUG
+            """,
+    }
+    assert len(check(files)) == 1
+
+
 def test_type_checkers_imports_are_followed(check: Check) -> None:
     files = {
         "kinds.py": """

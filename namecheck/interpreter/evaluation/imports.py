@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final, TypeAlias
 
@@ -163,12 +163,14 @@ class Imports:
 
     def run_file(self, frame: Frame, store: Store) -> list[Store]:
         """Run the top level of the file that is imported."""
-        return self._run(self.interpreter.source, frame, store)
+        source = self.interpreter.source
+        return self._run(source, frame, store, source.tree.body)
 
     def run_main(self, frame: Frame, store: Store) -> list[Store]:
         """Run the file that is the program; the paths that reach its end."""
         store.set((frame.environment.number, "__name__"), Const(MAIN))
-        return self._run(self.interpreter.source, frame, store)
+        source = self.interpreter.source
+        return self._run(source, frame, store, source.tree.body)
 
     def _load(self, path: str, store: Store, frame: Frame) -> None:
         """Run the project files that importing a dotted name runs, each once on a path."""
@@ -191,16 +193,18 @@ class Imports:
         store.set((environment.number, "__package__"), Const(package))
         inner = Frame(environment)
         inner.guards = list(frame.deep_guards())
-        ends = self._run(source, inner, store.fork())
+        ends = self._run(source, inner, store.fork(), source.tree.body)
         if not ends:
             raise PathEnds
         store.absorb(merges.merge(store, ends))
 
-    def _run(self, source: Source, frame: Frame, store: Store) -> list[Store]:
+    def _run(
+        self, source: Source, frame: Frame, store: Store, body: Sequence[ast.stmt]
+    ) -> list[Store]:
         interpreter = self.interpreter
         file = interpreter.context.files.sources.setdefault(source.tree, source)
         with interpreter.file.switched(file):
-            return interpreter.execute(file.tree.body, [store], frame)
+            return interpreter.execute(body, [store], frame)
 
 
 def _is_package(source: Source) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Source
 from namecheck.core.trees import last_word
+from namecheck.interpreter.domain.scopes import statements
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -42,13 +43,19 @@ class Links(Imports):
     # Statements
 
     def run_file(self, frame: Frame, store: Store) -> list[Store]:
-        """Run the top level of a file; imports for type checkers only are bound before."""
-        for node in _for_type_checkers(self.interpreter.source.tree.body):
+        """Run the top level of a file; imports for type checkers only are bound before.
+
+        Where the file puts an object in its place that imports lazily, these tell what it has.
+        """
+        body = self.interpreter.source.tree.body
+        lazy = list(filter(_replaces_itself, body))
+        for node in _for_type_checkers(body, is_lazy=bool(lazy)):
             if isinstance(node, ast.Import):
                 self.run_import(node, store, frame)
-            elif all(alias.name != "*" for alias in node.names):
+            elif lazy or all(alias.name != "*" for alias in node.names):
                 self.run_import_from(node, store, frame)
-        return self._run(self.interpreter.source, frame, store)
+        body = [statement for statement in body if statement not in lazy]
+        return self._run(self.interpreter.source, frame, store, body)
 
     def run_import(self, import_node: ast.Import, store: Store, frame: Frame) -> None:
         """``import a.b``, ``import a.b as c``."""
@@ -134,6 +141,8 @@ class Links(Imports):
         self, environment: Environment, name: str, store: Store, visited_names: Seen
     ) -> Value | None:
         for location in reversed(self._stars(environment, store)):
+            if not self._workspace.files.may_bind(location, name):
+                continue
             module = self._workspace.module(location)
             if module is not None and self._is_public(name, module, store):
                 value = self._named(location, name, store, visited_names)
@@ -153,7 +162,7 @@ class Links(Imports):
         source = self._workspace.source(location)
         inner = self._workspace.member(location, name)
         if inner is not None and not (source and name in self.interpreter.scope(source.tree).local):
-            return External(inner)
+            return self._over_module(location, inner, name, store) or External(inner)
         if (location, name) in visited_names:
             return None
         visited_names.add((location, name))
@@ -169,6 +178,19 @@ class Links(Imports):
             return self._starred(module.environment, name, store, visited_names)
         return self._resolved(value, store, visited_names)
 
+    def _over_module(self, location: str, inner: str, name: str, store: Store) -> Value | None:
+        """What a package has from ``from .name import *`` in the place of its module `name`."""
+        if not self._workspace.files.may_bind(inner, name):
+            return None
+        package = self._workspace.module(location)
+        if package is None or inner not in self._stars(package.environment, store):
+            return None
+        module = self._workspace.module(inner)
+        if module is None or not self._is_public(name, module, store):
+            return None
+        value = self._cell(module, name, store)
+        return None if value is None else self.resolve(value, store)
+
     def _cell(self, loaded: Module, name: str, store: Store) -> Value | None:
         key = (loaded.environment.number, name)
         value: Value | None = store.get(key)
@@ -177,14 +199,33 @@ class Links(Imports):
         return value
 
 
-def _for_type_checkers(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The imports under ``if TYPE_CHECKING``."""
+def _for_type_checkers(
+    body: Sequence[ast.stmt], *, is_lazy: bool
+) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports under ``if TYPE_CHECKING``; in a lazy module those in inner blocks, too."""
     for node in body:
         if isinstance(node, ast.If) and _is_type_checking(node.test):
             for inner in node.body:
-                if isinstance(inner, (ast.Import, ast.ImportFrom)):
-                    yield inner
+                for statement in (inner, *statements(inner)) if is_lazy else (inner,):
+                    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                        yield statement
 
 
 def _is_type_checking(test: ast.expr) -> bool:
+    """``TYPE_CHECKING``, or an alternative to it."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(map(_is_type_checking, test.values))
     return last_word(test) == "TYPE_CHECKING"
+
+
+def _replaces_itself(statement: ast.stmt) -> bool:
+    """Whether a file puts another object in its place, unless types are checked."""
+    return (
+        isinstance(statement, ast.If)
+        and _is_type_checking(statement.test)
+        and any(
+            isinstance(inner, ast.Assign)
+            and any(ast.unparse(target) == "sys.modules[__name__]" for target in inner.targets)
+            for inner in statement.orelse
+        )
+    )

@@ -59,6 +59,9 @@ class Files(Protocol):
     def matters(self, location: str) -> bool:
         """Whether a file names dimensions."""
 
+    def may_bind(self, location: str, name: str) -> bool:
+        """Whether a file may bind a name, or one of which it imports all names."""
+
 
 @dataclass(frozen=True)
 class Alone:
@@ -85,6 +88,10 @@ class Alone:
     def matters(self, location: str) -> bool:
         """True: the only file is analysed."""
         return True
+
+    def may_bind(self, location: str, name: str) -> bool:
+        """Whether the file has the name."""
+        return name in self.only.text
 
 
 class Query(NamedTuple):
