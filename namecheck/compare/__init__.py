@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, counts
+from namecheck.compare.packages import PackageFiles, PackageSources, folders
 from namecheck.core import regular_files, syntax
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.evidence import Evidence
@@ -67,17 +68,24 @@ class Comparison:
         return self.ended.failed and not self.foreseen
 
 
-def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
+def compare(
+    path: str, argv: Sequence[str], settings: Settings, packages: Sequence[str] = ()
+) -> Comparison:
     """Infer the names of a script and of the files that it imports, run it, and join both results.
 
-    Raises `CompareError` where the script cannot be read or analysed, where there is no torch, and
-    where the environment switches all checks off.
+    The script is followed into the installed `packages`. Raises `CompareError` where the script
+    cannot be read or analysed, where a package is not found, where there is no torch, and where the
+    environment switches all checks off.
     """
     main = _parsed(path)
-    program_files = _ProgramFiles(
-        main, analysis.below(os.path.dirname(regular_files.real_path(path)))
-    )
-    static = _inferred(program_files, settings)
+    folder = os.path.dirname(regular_files.real_path(path))
+    program_files = _ProgramFiles(main, analysis.below(folder))
+    folder_of = _folder_of(packages)
+    if packages:
+        static = _inferred_through(PackageFiles(folder, folder_of), main, settings)
+    else:
+        static = _inferred(program_files, settings)
+    sources = PackageSources(program_files.sources, folder_of)
     try:
         from namecheck.compare import script
         from namecheck.runtime.core import modes
@@ -89,13 +97,14 @@ def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
         raise CompareError(f"{modes.SWITCH} in the environment switches all checks off")
     program = Program(path, tuple(argv), packages=program_files.packages, mode="record")
     with recording(settings.semantics) as recorded:
-        recorded.watch(program_files.sources)
+        recorded.watch(sources)
         ended = script.run(program)
         end = recorded.ended(ended.error) if isinstance(ended.error, Exception) else None
+        activations = recorded.activations.ended()
     return Comparison(
         main.filename,
-        program_files.sources,
-        join.sides(static, recorded.seen, recorded.activations.ended()),
+        sources,
+        join.sides(static, recorded.seen, activations, sources.is_of_packages),
         ended,
         end,
         _has_finding(static, end),
@@ -141,6 +150,33 @@ def _inferred(program_files: _ProgramFiles, settings: Settings) -> Observations:
         raise CompareError(
             f"{program_files.main.filename}: the analysis runs out of stack"
         ) from error
+
+
+def _folder_of(packages: Sequence[str]) -> dict[str, str]:
+    """The folder that contains each package; raises `CompareError`."""
+    folder_of = folders(packages)
+    for package in packages:
+        if package not in folder_of:
+            raise CompareError(f"there is no package {package!r} with a file that can be read")
+    return folder_of
+
+
+def _inferred_through(
+    package_files: PackageFiles, main: Source, settings: Settings
+) -> Observations:
+    """The inferred values of each expression of a program and of the packages that it uses."""
+    package_files.add(main)
+    try:
+        return analysis.observe_program(
+            main.filename,
+            package_files,
+            semantics=settings.semantics,
+            rows=settings.rows(),
+            inferences=settings.inferences,
+            evidence=Evidence(settings.evidence),
+        )
+    except RecursionError as error:
+        raise CompareError(f"{main.filename}: the analysis runs out of stack") from error
 
 
 def _has_finding(static: Observations, place: Place | None) -> bool:

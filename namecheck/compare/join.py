@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.compare import sizes
@@ -18,7 +18,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
-    from namecheck.runtime.programs.activations import Activation
+    from namecheck.runtime.programs.activations import Activation, Shapes
     from namecheck.runtime.programs.recording import Seen
 
 
@@ -81,21 +81,26 @@ def sides(
     static: Observations,
     seen: Mapping[str, Mapping[Position, Seen]],
     activations: Sequence[Activation] = (),
+    is_of_packages: Callable[[str], bool] = lambda filename: False,
 ) -> tuple[Joined, ...]:
     """Every compared expression, in the order of the files and of their text.
 
-    Sizes are compared in each of the `activations`.
+    Sizes are compared in each of the `activations`. An expression of a package is compared only
+    where the analysis has followed all calls in which it ran.
     """
-    return tuple(_joined(static, seen, activations))
+    followed = sizes.followed(activations, static)
+    strange = (one for one in activations if one not in followed and is_of_packages(one.filename))
+    return tuple(_joined(static, seen, sizes.by_file(followed), sizes.places(strange)))
 
 
 def _joined(
     static: Observations,
     seen: Mapping[str, Mapping[Position, Seen]],
-    activations: Sequence[Activation],
+    followed: Mapping[str, Sequence[Shapes]],
+    strange: Set[tuple[str, Position]],
 ) -> Iterator[Joined]:
-    followed = sizes.followed(activations, static)
-    for filename, observations in static.items():
+    for filename in {**static, **seen}:
+        observations = static.get(filename, {})
         here = seen.get(filename, {})
         wrong_sizes = sizes.wrong_sizes(followed.get(filename, ()), observations)
         for position in sorted({*observations, *here}):
@@ -104,6 +109,9 @@ def _joined(
             if one is None:
                 if _is_of_tensors(observation):
                     yield Joined(filename, position, Verdict.UNREACHED, _inferred_text(observation))
+                continue
+            if (filename, position) in strange:
+                yield Joined(filename, position, Verdict.WEAKER, "?", _observed_text(one))
                 continue
             fault = _fault(observation, one)
             verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT

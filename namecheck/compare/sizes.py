@@ -9,7 +9,7 @@ calls a function may pass other sizes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core import names as naming
 from namecheck.core.dataclasses import dataclass, field
@@ -22,6 +22,10 @@ from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
     from namecheck.runtime.programs.activations import Activation, Shape, Shapes
+
+
+# An expression: its file and its position.
+Place: TypeAlias = tuple[str, Position]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +42,26 @@ class WrongSize:
         return f"{self.shape}, where {text}" if text else str(self.shape)
 
 
-def followed(activations: Iterable[Activation], static: Observations) -> dict[str, list[Shapes]]:
-    """The shapes of the activations that the analysis has followed, by file."""
+def followed(activations: Iterable[Activation], static: Observations) -> set[Activation]:
+    """The activations that the analysis has followed from the top level of the program."""
     analysed: set[Activation] = set()
-    by_file: dict[str, list[Shapes]] = {}
     for activation in activations:  # a caller is before what it calls
         if _is_followed(activation, static, analysed):
             analysed.add(activation)
-            by_file.setdefault(activation.filename, []).append(activation.shapes)
-    return by_file
+    return analysed
+
+
+def by_file(activations: Iterable[Activation]) -> dict[str, list[Shapes]]:
+    """The shapes of some activations, by file."""
+    shapes: dict[str, list[Shapes]] = {}
+    for activation in activations:
+        shapes.setdefault(activation.filename, []).append(activation.shapes)
+    return shapes
+
+
+def places(activations: Iterable[Activation]) -> set[Place]:
+    """The expressions that ran in some activations."""
+    return {(one.filename, position) for one in activations for position in one.shapes}
 
 
 def _is_followed(activation: Activation, static: Observations, analysed: Set[Activation]) -> bool:

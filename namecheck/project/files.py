@@ -155,14 +155,14 @@ class ProjectFiles:
 
     def may_bind(self, location: str, name: str) -> bool:
         """Whether a file may bind a name, or one of which it imports all names; by its text."""
-        word, open_, visited = name.encode(), [location], set[str]()
+        name_bytes, open_, visited = name.encode(), [location], set[str]()
         while open_:
             place = open_.pop()
             if place in visited:
                 continue
             visited.add(place)
             data, stars = self._texts(place)
-            if _may_bind(data, word):
+            if _may_bind(data, name_bytes):
                 return True
             open_ += stars
         return False
@@ -312,11 +312,11 @@ class ProjectFiles:
         return here if folder == here or folder.startswith(os.path.join(here, "")) else None
 
 
-def _may_bind(data: bytes, word: bytes) -> bool:
+def _may_bind(data: bytes, name_bytes: bytes) -> bool:
     """Whether a text may bind a name, by the lines that have it."""
-    at = data.find(word)
+    at = data.find(name_bytes)
     while at >= 0:
         if _BEFORE_BOUND.match(data, data.rfind(b"\n", 0, at) + 1, at):
             return True
-        at = data.find(word, at + len(word))
+        at = data.find(name_bytes, at + len(name_bytes))
     return False

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from namecheck.compare.sizes import followed, wrong_sizes
+import pytest
+
+from namecheck.compare.sizes import by_file, followed, places, wrong_sizes
 from namecheck.core import names as naming
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN
@@ -138,6 +140,35 @@ def test_only_what_the_analysis_follows_is_compared() -> None:
     by_library = Activation("main.py", False)
     each = [top, called, inner, by_library]
     static = {"main.py": {FIRST: known, SECOND: known}}
-    assert followed(each, static) == {"main.py": [one.shapes for one in (top, called, inner)]}
+    assert followed(each, static) == {top, called, inner}
     static["main.py"][FIRST] = unknown
-    assert followed(each, static) == {"main.py": [top.shapes]}
+    assert followed(each, static) == {top}
+
+
+def test_the_shapes_and_the_places_of_activations() -> None:
+    shapes: dict[Position, tuple[Shape, ...]] = {FIRST: ((3,),), SECOND: ()}
+    each = [Activation("main.py", True, shapes=shapes), Activation("other.py", False)]
+    assert by_file(each) == {"main.py": [shapes], "other.py": [{}]}
+    assert places(each) == {("main.py", FIRST), ("main.py", SECOND)}
+
+
+@pytest.mark.parametrize("kind", [list, set, tuple])
+def test_a_comprehension_is_part_of_the_function_around_it(kind: type) -> None:
+    activations = Activations()
+
+    def note(size: int) -> int:
+        activations.note(sys._getframe(1), SECOND, (size,))
+        return size
+
+    def sizes(*of: int) -> None:
+        activations.note(sys._getframe(), FIRST, (len(of),))
+        kind(note(size) for size in of)
+        [note(size) for size in of]
+
+    sizes(3)
+    sizes(4, 5)
+    ends = [each.shapes for each in activations.ended() if FIRST in each.shapes]
+    assert ends == [
+        {FIRST: ((1,),), SECOND: ((3,),)},
+        {FIRST: ((2,),), SECOND: ((4,), (5,))},
+    ]

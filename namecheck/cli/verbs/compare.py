@@ -34,6 +34,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_evidence_flag(parser)
     add_format_flag(parser)
     parser.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        dest="packages",
+        metavar="NAME",
+        help="follow the script into this installed package, too; may be given again",
+    )
+    parser.add_argument(
         "--all", action="store_true", help="list weaker, unreached and unsettled tensors as well"
     )
     add_color_flag(parser)
@@ -47,7 +55,9 @@ def _run(arguments: argparse.Namespace) -> int:
     as_json = arguments.output_format == "json"
     try:
         with _output_to_errors() if as_json else nullcontext():
-            comparison = compare.compare(arguments.script, arguments.arguments, settings)
+            comparison = compare.compare(
+                arguments.script, arguments.arguments, settings, arguments.packages
+            )
     except compare.CompareError as error:
         raise Usage(str(error)) from error
     if comparison.failed:

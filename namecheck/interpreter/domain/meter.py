@@ -57,6 +57,8 @@ _PARSED: Final = 4
 _NODE: Final = 8
 # The square of the number of axes that costs one step where they are bound.
 _PAIRS_OF_AXES: Final = 1_024
+# A program that is followed from its first line to its last may cost as much as so many files.
+_OF_PROGRAM: Final = 40
 
 
 class Purse:
@@ -102,16 +104,19 @@ class Meter:
     taken here.
     """
 
-    __slots__ = ("_limit", "_of_imports", "end", "is_brief", "spent", "whole")
+    __slots__ = ("_files", "_limit", "_of_imports", "end", "is_brief", "spent", "whole")
 
-    def __init__(self, text: str = "", purse: Purse | None = None) -> None:
+    def __init__(
+        self, text: str = "", purse: Purse | None = None, *, is_program: bool = False
+    ) -> None:
         self.spent = len(text) // _PARSED
-        limit = _most(text)
+        self._files = _OF_PROGRAM if is_program else 1
+        limit = _most(text) * self._files
         self._limit = limit if purse is None else min(limit, max(purse.left, 0))
         self._of_imports = 0
         self.is_brief = False
-        self.whole = min(self._limit, _TOP)
-        self.end = min(self.spent + _PART, self.whole)
+        self.whole = min(self._limit, _TOP * self._files)
+        self.end = min(self.spent + _PART * self._files, self.whole)
 
     def run_briefly(self) -> None:
         """Limit the steps of the file to those of a brief run."""
@@ -127,7 +132,7 @@ class Meter:
     @property
     def may_import(self) -> bool:
         """Whether a further file may be run for this one."""
-        return self._of_imports <= _IMPORTS
+        return self._of_imports <= _IMPORTS * self._files
 
     def add_imports(self, cost: int) -> None:
         """Count what files cost that this one imports."""
@@ -150,7 +155,7 @@ class Meter:
 
     def begin(self) -> None:
         """Begin with the next function, or the next statement at the top level."""
-        self.end = min(self.spent + _PART, self.whole)
+        self.end = min(self.spent + _PART * self._files, self.whole)
 
     @contextmanager
     def unlimited(self) -> Iterator[None]:
@@ -172,9 +177,12 @@ class Meter:
             raise Exhausted
 
 
-def limit_of_closure(cost: int) -> int:
-    """The steps that all files may cost that are run for a file, which itself has this cost."""
-    return min(_CLOSURE, _TOGETHER - cost)
+def limit_of_closure(cost: int, *, is_program: bool = False) -> int:
+    """The steps that all files may cost that are run for a file, which itself has this cost.
+
+    Those that are run for a program have a limit of their own.
+    """
+    return _CLOSURE * _OF_PROGRAM if is_program else min(_CLOSURE, _TOGETHER - cost)
 
 
 def of_parsing(source: Source) -> int:

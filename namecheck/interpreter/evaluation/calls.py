@@ -404,7 +404,7 @@ class Calls:
                 function, call, lambda followed: self._followed(function, followed)
             )
 
-        if not self._is_observed:
+        if not self._is_observed or self.interpreter.budget.is_program:
             return summarised(call)
         from namecheck.interpreter.evaluation import lone_batches  # only where asked for
 
@@ -481,7 +481,9 @@ class Calls:
         interpreter = self.interpreter
         source = interpreter.context.source_of(frame.environment)
         is_elsewhere = (
-            source is not interpreter.source and not interpreter.context.files.names_dims(source)
+            not interpreter.budget.is_program
+            and source is not interpreter.source
+            and not interpreter.context.files.names_dims(source)
         )
         with (
             interpreter.file.switched(source),

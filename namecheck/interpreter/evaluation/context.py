@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # its own tensors is seen where it is an entry point itself; deeper calls take most of the time, and
 # show little else.
 _CALL_DEPTH: Final = 16
+_PROGRAM_DEPTH: Final = 64
 _SPARING_DEPTH: Final = 6
 _SHALLOW_DEPTH: Final = 2
 # How many frames of one function the call stack may have besides. On unknown arguments, and in a
@@ -42,6 +43,7 @@ _SHALLOW_RECURSION: Final = 1
 _PATHS: Final = 8
 _SPARING_PATHS: Final = 3
 _STEPS: Final = 100_000
+_PROGRAM_STEPS: Final = 4_000_000
 
 # The answers of the rules, by operator and abstract inputs.
 Inferences: TypeAlias = dict[Hashable, Inference]
@@ -114,7 +116,8 @@ class Budget:
 
     It is `sparing` while entry points are run: on unknown arguments, and only functions that may
     contribute to names. It is `shallow` in a file that declares no dims. It is `brief` while each
-    function is run once, by itself, along one path.
+    function is run once, by itself, along one path. `is_program` tells that a program is followed
+    from its first line to its last, through the files of packages, too.
     `exhaustions` counts the blocks of `limited` that have used up what was left, which was less
     than their limit: what such a block gives depends on what was spent before it.
     """
@@ -123,7 +126,13 @@ class Budget:
     sparing: bool = False
     shallow: bool = False
     brief: bool = False
+    is_program: bool = False
     exhaustions: int = 0
+
+    @classmethod
+    def of_program(cls) -> Budget:
+        """The budget of a program that is followed through the files of packages."""
+        return cls(_PROGRAM_STEPS, is_program=True)
 
     @property
     def paths(self) -> int:
@@ -142,7 +151,7 @@ class Budget:
     def depth(self, *, is_short: bool) -> int:
         """How deep calls are followed, to a function that may be short."""
         if not self.sparing:
-            return _CALL_DEPTH
+            return _PROGRAM_DEPTH if self.is_program else _CALL_DEPTH
         if self.brief or (self.shallow and not is_short):
             return _SHALLOW_DEPTH
         return _SPARING_DEPTH

@@ -10,8 +10,14 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     TRANSPARENT,
     ClassValue,
+    DictValue,
     Environment,
     FunctionValue,
+    Instance,
+    ListValue,
+    TensorValue,
+    TorchModule,
+    TupleValue,
     Value,
 )
 from namecheck.interpreter.evaluation import circumstances
@@ -25,6 +31,9 @@ if TYPE_CHECKING:
 # each function that it calls, itself among them.
 _HANDED_ON: Final = 3
 _DEFINED: Final = (FunctionValue, ClassValue)
+# How many frames of a function there may be that calls itself on none of these values.
+_BLIND_RECURSION: Final = 2
+_STRUCTURED: Final = (DictValue, Instance, ListValue, TensorValue, TorchModule, TupleValue)
 
 
 class Following:
@@ -37,6 +46,8 @@ class Following:
     def is_told(self, function: FunctionValue, call: Call) -> bool:
         """Whether a call is not followed because its declaration tells what it gives."""
         node = function.node
+        if self.interpreter.budget.is_program:
+            return False
         if not isinstance(node, ast.FunctionDef) or node.returns is None:
             return False
         return self._told().is_told(function, call)
@@ -59,6 +70,7 @@ class Following:
         elsewhere = scopes.is_unwritten(function.node)
         builds = _goes_on_to_build(function, call)
         is_deep = self.too_deep(function, call.frame, is_short=builds)
+        is_deep = is_deep or self._recurs_blindly(function, call)
         if is_told or elsewhere or is_deep or not self._spend():
             interpreter.progress.events += 1
             if interpreter.context.recorder is not None:
@@ -119,8 +131,23 @@ class Following:
         self.interpreter.context.ledger.reach("steps of calls")
         return False
 
+    def _recurs_blindly(self, function: FunctionValue, call: Call) -> bool:
+        """Whether a function calls itself, again, on nothing that is known: to no end."""
+        if not self.interpreter.budget.is_program:
+            return False
+        if circumstances.times_entered(function.node, call.frame) < _BLIND_RECURSION:
+            return False
+        values = [*call.args, *call.kwargs.values()]
+        is_blind = not any(isinstance(value, _STRUCTURED) for value in values)
+        around = self.interpreter.progress.around
+        if is_blind and around is not None:
+            around.cut.add(function.node)
+        return is_blind
+
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether the body may use names: by its identifiers, or because an argument has names."""
+        if self.interpreter.budget.is_program:
+            return True
         files = self.interpreter.context.files
         source = self.interpreter.context.source_of(function.environment)
         if not self.interpreter.budget.sparing and files.names_dims(source):

@@ -56,6 +56,7 @@ __all__ = [
     "check",
     "new_workspace",
     "observe",
+    "observe_program",
     "run",
     "run_program",
 ]
@@ -195,6 +196,27 @@ def observe(
     recorder = Recorder()
     files = run_program(source, recorder, finder, semantics, rows, inferences, evidence=evidence)
     return {file.filename: recorder.observations(file) for file in files}
+
+
+def observe_program(
+    location: str,
+    files: Files,
+    *,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+    evidence: Evidence = Evidence.DECLARED,
+) -> Observations:
+    """Run one of some files as a program, as `observe` does.
+
+    A file that it imports is run when a name of it is read.
+    """
+    table = operators.table() if rows is None else rows
+    recorder = Recorder()
+    project = Workspace(files, semantics, table, inferences, recorder, evidence=evidence)
+    deeply(lambda: project.run_program(location))
+    sources = project.facts.sources.values()
+    return {file.filename: recorder.observations(file) for file in sources}
 
 
 def run_program(

@@ -53,13 +53,15 @@ class Assembly:
         context: Context,
         make_imports: MakeImports,
         listeners: Iterable[Listener] = (),
+        *,
+        is_program: bool = False,
     ) -> None:
         self.context = context
         if context.recorder is not None:
             context.ledger.on_limit = self._reach
-        context.ledger.meter = Meter(source.text, context.purse)
+        context.ledger.meter = Meter(source.text, context.purse, is_program=is_program)
         self.findings = Findings()
-        self.budget = Budget()
+        self.budget = Budget.of_program() if is_program else Budget()
         self.progress = Progress()
         self.definitions = Definitions()
         self.file = CurrentFile(context.files.sources.setdefault(source.tree, source))

@@ -31,8 +31,9 @@ class Closure:
     for these. `complete` are the files whose imports are counted as well.
     """
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, *, is_program: bool = False) -> None:
         self.complete: set[str] = set()
+        self._is_program = is_program
         self.importer_cost = 0
         self._importer = location
         self._steps: dict[str, int] = {}
@@ -50,6 +51,10 @@ class Closure:
     def cost(self) -> int:
         """What the files have cost, with those that were given up."""
         return max(self._total, self._in_vain)
+
+    @property
+    def _limit(self) -> int:
+        return meter.limit_of_closure(self.importer_cost, is_program=self._is_program)
 
     def require(self, location: str) -> None:
         """Raise `TooMuch` for a file that may not be read."""
@@ -70,7 +75,7 @@ class Closure:
         self._total += self._steps[location] - (known or 0)
         if self._characters > _UNCOUNTED:
             self._count_nodes()
-        if self._total > meter.limit_of_closure(self.importer_cost):
+        if self._total > self._limit:
             raise TooMuch
 
     def _count_nodes(self) -> None:
@@ -92,7 +97,7 @@ class Closure:
         """Keep the first files, and refuse all others."""
         self.shrink(count)
         self._is_closed = True
-        self._in_vain = meter.limit_of_closure(self.importer_cost)
+        self._in_vain = self._limit
 
 
 class Importer:

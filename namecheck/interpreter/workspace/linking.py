@@ -178,14 +178,14 @@ class Links(Imports):
             return self._starred(module.environment, name, store, visited_names)
         return self._resolved(value, store, visited_names)
 
-    def _over_module(self, location: str, inner: str, name: str, store: Store) -> Value | None:
+    def _over_module(self, location: str, part: str, name: str, store: Store) -> Value | None:
         """What a package has from ``from .name import *`` in the place of its module `name`."""
-        if not self._workspace.files.may_bind(inner, name):
+        if not self._workspace.files.may_bind(part, name):
             return None
         package = self._workspace.module(location)
-        if package is None or inner not in self._stars(package.environment, store):
+        if package is None or part not in self._stars(package.environment, store):
             return None
-        module = self._workspace.module(inner)
+        module = self._workspace.module(part)
         if module is None or not self._is_public(name, module, store):
             return None
         value = self._cell(module, name, store)

@@ -48,9 +48,9 @@ class Program:
 
     def load(self, name: str, *, sparing: bool) -> None:
         """Run the top level, as an import does; `sparing` for a file that names nothing itself."""
-        self.interpreter.budget.sparing = sparing
-        if sparing:
-            self.interpreter.budget.left = _FOR_OTHERS
+        budget = self.interpreter.budget
+        if sparing and not budget.is_program:
+            budget.sparing, budget.left = True, _FOR_OTHERS
         self.store.set((self.environment.number, "__name__"), Const(name))
         self._settle(self.interpreter.imports.run_file(Frame(self.environment), self.store))
 

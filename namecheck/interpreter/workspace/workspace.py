@@ -199,6 +199,7 @@ class Workspace:
         self._abandoned = Uses()
         self._attempts = 0
         self._steps = 0
+        self._is_program = False
 
     # Analyses
 
@@ -223,6 +224,23 @@ class Workspace:
         uses.together = module.cost + self._closure.cost
         uses.include(self._abandoned)
         return module.program, self._closed(uses)
+
+    def run_program(self, location: str) -> Program:
+        """Run a file as a program: from its first line to its last, and what this calls.
+
+        The files that it imports are run as those of an analysis are, with the limits of a program.
+        """
+        self._is_program = True
+        self._closure = Closure(location, is_program=True)
+        module = self._prepared(location)
+        assert module is not None, f"{location} cannot be read"
+        self._running[location] = module
+        try:
+            with self._used_by(module.uses, Importer(location, module.program.interpreter)):
+                module.program.run_main()
+        finally:
+            del self._running[location]
+        return module.program
 
     def _main(self, location: str) -> tuple[Module, Importer]:
         """The file to be analysed, after its top level, and without imports that cost too much."""
@@ -514,6 +532,7 @@ class Workspace:
             context,
             lambda interpreter: Links(interpreter, self),
             (lint() for lint in self._lints),
+            is_program=self._is_program and not self._running,
         )
 
     def _add_to_ground(self, program: Program) -> None:

@@ -29,8 +29,11 @@ _NN: Final = os.path.join(os.path.dirname(torch.__file__), "nn", "modules", "")
 _HANDING_ON: Final = (
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep,
     *[_NN + file for file in ("module.py", "container.py")],
+    os.path.join(os.path.dirname(torch.__file__), "utils", "_contextlib.py"),
 )
 _TOP_LEVEL: Final = "<module>"
+# Frames of these run parts of the function around them; Python 3.12 has no frames of lists.
+_PARTS: Final = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
 @dataclass(slots=True, eq=False)
@@ -66,13 +69,13 @@ class Activations:
         self._live: dict[int, tuple[FrameType, Activation]] = {}
         self._begun: Counter[CodeType] = Counter()
 
-    def note(self, frame: FrameType, position: Position, shape: Shape) -> None:
-        """Note the shape of an expression that a frame has evaluated."""
+    def note(self, frame: FrameType, position: Position, shape: Shape | None) -> None:
+        """Note the shape of an expression that a frame has evaluated; None if it has none."""
         activation = self._of(frame)
         if activation is None:
             return
-        shapes = activation.shapes.get(position, ())
-        if shape not in shapes:
+        shapes = activation.shapes.setdefault(position, ())
+        if shape is not None and shape not in shapes:
             activation.shapes[position] = (*shapes, shape)
 
     def _of(self, frame: FrameType) -> Activation | None:
@@ -82,6 +85,9 @@ class Activations:
             return live[1]
         stack = frozenset(map(id, _stack(frame)))
         self._live = {number: live for number, live in self._live.items() if number in stack}
+        around = frame.f_back
+        if around is not None and _is_part(frame.f_code, around.f_code):
+            return self._of(around)
         self._begun[frame.f_code] += 1
         if self._begun[frame.f_code] > _MOST:
             return None
@@ -108,6 +114,11 @@ class Activations:
         """All activations; all frames are let go."""
         self._live = {}
         return self.each
+
+
+def _is_part(code: CodeType, code_around: CodeType) -> bool:
+    """Whether a code object is that of a comprehension in another one."""
+    return code.co_name in _PARTS and code in code_around.co_consts
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:

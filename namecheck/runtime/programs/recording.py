@@ -92,7 +92,11 @@ class Recording:
         self.watch({})
 
     def watch(self, sources: Mapping[str, Source]) -> None:
-        """Watch these files from now on; their names are those of their code objects."""
+        """Watch these files from now on; their names are those of their code objects.
+
+        More files than are listed may be among them, which are parsed when they are looked at.
+        """
+        self._sources = sources
         self.seen: dict[str, dict[Position, Seen]] = {name: {} for name in sources}
         self._instructions = Instructions(sources)
         self.activations = Activations(sources.__contains__, self._running_call)
@@ -102,7 +106,8 @@ class Recording:
         self._last: BaseException | None = None
 
     def _of(self, frame: FrameType, expression: Expression) -> Seen:
-        return self.seen[frame.f_code.co_filename].setdefault(position(expression), Seen())
+        by_position = self.seen.setdefault(frame.f_code.co_filename, {})
+        return by_position.setdefault(position(expression), Seen())
 
     def _running_call(self, frame: FrameType) -> Position | None:
         """The call that a frame is running."""
@@ -116,7 +121,7 @@ class Recording:
 
         def observed(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
-            if self.lost or frame.f_code.co_filename not in self.seen:
+            if self.lost or frame.f_code.co_filename not in self._sources:
                 return callee(*args, **kwargs)
             if attribute in _READS and self._noted and not _has_known_names(args):
                 self._lose(frame)
@@ -135,7 +140,7 @@ class Recording:
 
         def observed(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
-            if self.lost or frame.f_code.co_filename not in self.seen:
+            if self.lost or frame.f_code.co_filename not in self._sources:
                 return callee(*args, **kwargs)
             return self._call(
                 frame, callee, args, kwargs, lambda node: is_call_of(node, args[0], frame)
@@ -172,9 +177,9 @@ class Recording:
             seen.clean |= operands_known
             if gives_value(node):
                 _note_value(seen, result)
-                if isinstance(result, torch.Tensor) and not result.is_nested:
-                    shape = tuple(map(int, result.shape))
-                    self.activations.note(frame, position(node), shape)
+                is_plain = isinstance(result, torch.Tensor) and not result.is_nested
+                shape = tuple(map(int, result.shape)) if is_plain else None
+                self.activations.note(frame, position(node), shape)
         return result
 
     def _lose(self, frame: FrameType) -> None:
@@ -229,7 +234,7 @@ class Recording:
         innermost = None
         traceback = error.__traceback__
         while traceback is not None:
-            if traceback.tb_frame.f_code.co_filename in self.seen:
+            if traceback.tb_frame.f_code.co_filename in self._sources:
                 innermost = traceback
             traceback = traceback.tb_next
         if innermost is None:

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from namecheck.compare.packages import PackageFiles, folders
 from namecheck.core import names as naming
 from namecheck.core import syntax
 from namecheck.core.dims import Dim, Dims
@@ -13,7 +14,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.evaluation.observations import Observation, Recorder
+from namecheck.interpreter.evaluation.observations import Observation, Observations, Recorder
 from namecheck.interpreter.workspace import analysis
 from namecheck.project.files import ProjectFiles
 from namecheck.runtime.programs.activations import Shape
@@ -41,6 +42,14 @@ def claims(path: Path, evidence: Evidence) -> Mapping[Position, Observation]:
     workspace = analysis.new_workspace(files, recorder=recorder, evidence=evidence)
     analysis.analysed(workspace, source.filename)
     return recorder.observations(source)
+
+
+def claims_of_program(
+    script: Path, package: str, installed: Path, evidence: Evidence
+) -> Observations:
+    """What is inferred of the expressions of a script, and of a package as the script uses it."""
+    files = PackageFiles(str(script.parent), folders([package], [str(installed)]))
+    return analysis.observe_program(str(script), files, evidence=evidence)
 
 
 def verdict(observation: Observation | None, shapes: Iterable[Shape]) -> Verdict:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import CodeType, ModuleType
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 import torch
 
-from namecheck.core.syntax import Position, position
-from namecheck.runtime.programs.activations import Activations, Shape
+from namecheck.core import syntax
+from namecheck.core.syntax import Position, Source, position
+from namecheck.runtime.programs.activations import Activation, Activations, Shape
+from namecheck.runtime.programs.instructions import Instructions
 
 _NOTE: Final = "__namecheck_note__"
 _EXPRESSIONS: Final = (
@@ -35,12 +38,17 @@ _CALLS_LEFT: Final = frozenset({"super", "locals", "globals", "isinstance", "typ
 
 
 class Shapes:
-    """The shapes of the expressions of some packages, by file and position."""
+    """The shapes of the expressions of some packages, by file and position.
+
+    Those of scripts are noted as well: each script begins its own activations.
+    """
 
     def __init__(self, packages: Sequence[str]) -> None:
         self.seen: dict[str, dict[Position, set[Shape]]] = {}
-        self.activations = Activations()
         self._finder = _Finder(frozenset(packages))
+        self._activations: dict[str, Activations] = {}
+        self._instructions = Instructions(_Sources())
+        self._script = ""
 
     def record(self) -> None:
         """Record from now on: packages that are imported later are changed."""
@@ -48,15 +56,50 @@ class Shapes:
         sys.meta_path.insert(0, self._finder)
         sys.dont_write_bytecode = True
 
+    def begin(self, script: str) -> None:
+        """Record what a script runs from now on."""
+        self._script = script
+        self._activations[script] = Activations(self._is_watched, self._running)
+
+    def by_script(self) -> dict[str, list[Activation]]:
+        """The activations of each script."""
+        return {script: each.ended() for script, each in self._activations.items()}
+
+    def _is_watched(self, file: str) -> bool:
+        return file == self._script or file in self._finder.files
+
+    def _running(self, frame: FrameType) -> Position | None:
+        """The call that a frame is running."""
+        node = self._instructions.running(frame)
+        return position(node) if isinstance(node, ast.Call) else None
+
     def _note(self, file: str, place: str, value: Any) -> Any:
         # Other objects may compute their attributes, in functions that are noted too.
         if isinstance(value, torch.Tensor):
             at = Position(*map(int, place.split()))
-            shapes = self.seen.setdefault(file, {}).setdefault(at, set())
             shape = tuple(map(int, value.shape))
-            shapes.add(shape)
-            self.activations.note(sys._getframe(1), at, shape)
+            if file != self._script:
+                self.seen.setdefault(file, {}).setdefault(at, set()).add(shape)
+            self._activations[self._script].note(sys._getframe(1), at, shape)
         return value
+
+
+class _Sources(Mapping[str, Source]):
+    """The files that are looked at, each parsed when it is."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, Source] = {}
+
+    def __getitem__(self, file: str) -> Source:
+        if file not in self._parsed:
+            self._parsed[file] = syntax.parse(Path(file).read_bytes(), file)
+        return self._parsed[file]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parsed)
+
+    def __len__(self) -> int:
+        return len(self._parsed)
 
 
 class _Finder(MetaPathFinder):
@@ -64,6 +107,7 @@ class _Finder(MetaPathFinder):
 
     def __init__(self, packages: frozenset[str]) -> None:
         self._packages = packages
+        self.files: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -73,6 +117,7 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader:
             spec.loader = _Loader(spec.loader.name, spec.loader.path)
+            self.files.add(spec.loader.path)
         return spec
 
 
@@ -87,6 +132,12 @@ class _Loader(SourceFileLoader):
     ) -> CodeType:
         tree = instrumented(ast.parse(data), str(path))
         return compile(tree, path, "exec", dont_inherit=True)
+
+
+def instrumented_code(script: str) -> CodeType:
+    """The code of a script, whose expressions are noted as well."""
+    tree = instrumented(ast.parse(Path(script).read_bytes()), script)
+    return compile(tree, script, "exec", dont_inherit=True)
 
 
 def instrumented(tree: ast.Module, file: str) -> ast.Module:

@@ -1,4 +1,4 @@
-"""Runs programs of a package, and writes the shapes that its expressions have.
+"""Runs programs of a package, and writes the shapes that the expressions of their files have.
 
 It is started in the environment of the packages,
 ``python -m tests.real_code.soundness.runs JOB OUT``.
@@ -10,37 +10,53 @@ import contextlib
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tests.real_code.soundness.instrumentation import Shapes
+from namecheck.runtime.programs.activations import Activation
+from tests.real_code.soundness.instrumentation import Shapes, instrumented_code
 
 
-def shapes_of(package: str, programs: list[dict[str, str]]) -> tuple[Shapes, list[str]]:
-    """The shapes in the runs of some programs, and the errors of those that failed."""
+def run_all(package: str, scripts: Sequence[str]) -> tuple[Shapes, list[str]]:
+    """The shapes in the runs of some scripts, and the errors of those that failed."""
     shapes, errors = Shapes([package]), []
     shapes.record()
-    for program in programs:
-        names: dict[str, Any] = {"torch": torch}
+    for script in scripts:
+        shapes.begin(script)
         torch.manual_seed(1)
         try:
             with contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
-                exec(program["imports"], names)
-                names["model"] = model = eval(program.get("model", "None"), names)
-                if isinstance(model, torch.nn.Module):
-                    model.eval()
-                eval(program["call"], names)
+                exec(instrumented_code(script), {"__name__": "__main__"})
         except Exception as error:
-            errors.append(f"{program['imports']}: {type(error).__name__}: {error}")
+            errors.append(f"{script}: {type(error).__name__}: {error}")
     return shapes, errors
+
+
+def _rows(activations: Sequence[Activation]) -> list[list[Any]]:
+    """Activations as rows: the file, whether it is a top level, the caller, the site, the shapes.
+
+    The caller is the number of an earlier row.
+    """
+    numbers = {activation: number for number, activation in enumerate(activations)}
+    return [
+        [
+            activation.filename,
+            activation.is_top_level,
+            None if activation.caller is None else numbers[activation.caller],
+            activation.site,
+            list(activation.shapes.items()),
+        ]
+        for activation in activations
+    ]
 
 
 def main(job: Path, out: Path) -> None:
     """Run the programs of a job."""
     fields: dict[str, Any] = json.loads(job.read_text("utf-8"))
-    shapes, errors = shapes_of(fields["package"], fields["programs"])
+    shapes, errors = run_all(fields["package"], fields["scripts"])
     for error in errors:
         print(error, file=sys.stderr)
     rows = [
@@ -48,11 +64,7 @@ def main(job: Path, out: Path) -> None:
         for file, positions in sorted(shapes.seen.items())
         for position, seen in sorted(positions.items())
     ]
-    activations = [
-        [activation.filename, list(activation.shapes.items())]
-        for activation in shapes.activations.ended()
-        if activation.shapes
-    ]
+    activations = {script: _rows(each) for script, each in shapes.by_script().items()}
     out.write_text(json.dumps({"shapes": rows, "activations": activations}), "utf-8")
 
 
