@@ -15,6 +15,7 @@ from namecheck.core.evidence import Evidence
 from namecheck.core.syntax import Position, Source
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Finder, Observation, Observations
+from namecheck.project.files import is_library
 from namecheck.project.settings import Settings
 
 if TYPE_CHECKING:
@@ -156,6 +157,10 @@ def _folder_of(packages: Sequence[str]) -> dict[str, str]:
     """The folder that contains each package; raises `CompareError`."""
     folder_of = folders(packages)
     for package in packages:
+        if is_library(package):
+            raise CompareError(
+                f"{package!r} is not followed: namecheck has a model of its own of it"
+            )
         if package not in folder_of:
             raise CompareError(f"there is no package {package!r} with a file that can be read")
     return folder_of

@@ -59,6 +59,11 @@ Query: TypeAlias = tuple[str, int, str]
 """A look-up of a module: the importing file, the number of leading dots, the name."""
 
 
+def is_library(name: str) -> bool:
+    """Whether a module is of the standard library or one that namecheck models: never searched."""
+    return name.partition(".")[0] in _LIBRARIES
+
+
 @dataclass(slots=True)
 class Reads:
     """The files that were read, and the lookups of modules with their results."""
@@ -215,7 +220,7 @@ class ProjectFiles:
 
     def find(self, importer: str, level: int, name: str) -> str | None:
         """The file or folder of a module that a file imports; None for one outside the project."""
-        if not level and name.partition(".")[0] in _LIBRARIES:
+        if not level and is_library(name):
             return None
         location = self._reads.lookups[importer, level, name] = self._find(importer, level, name)
         return location

@@ -124,7 +124,14 @@ def test_a_function_of_the_script_that_a_package_calls(compare: Command) -> None
     assert told["agree"] >= 3
 
 
-@pytest.mark.parametrize("name", ["made_nowhere", "sys", "made_layers.plain", ""])
+@pytest.mark.parametrize("name", ["torch", "einops", "json", "sys"])
+def test_a_library_that_is_modelled_is_not_followed(compare: Command, name: str) -> None:
+    status, told, err = compare(_HEADS, name)
+    assert (status, told) == (2, None)
+    assert f"{name!r} is not followed" in err
+
+
+@pytest.mark.parametrize("name", ["made_nowhere", "made_layers.plain", ""])
 def test_a_package_that_is_not_there(compare: Command, name: str) -> None:
     status, told, err = compare(_HEADS, name)
     assert (status, told) == (2, None)
