@@ -84,8 +84,8 @@ def test_all_analyses_together_cost_no_more_than_one_may(
     class Counted(Meter):
         __slots__ = ()
 
-        def __init__(self, text: str, purse: Purse | None) -> None:
-            super().__init__(text, purse)
+        def __init__(self, text: str, purse: Purse | None, *, is_program: bool) -> None:
+            super().__init__(text, purse, is_program=is_program)
             meters.append(self)
 
     monkeypatch.setattr(assembly, "Meter", Counted)
