@@ -323,7 +323,7 @@ def _with_places(tensor_content: Held, reading: Reading) -> Dims | None:
             return None
     more = (ANY_DIM,) * (front - len(dims.prefix)), (ANY_DIM,) * (back - len(dims.suffix))
     suffix = more[1] + dims.suffix
-    if not dims.prefix and front == 1 and len(suffix) > 1 and suffix[0] == ANY_DIM:
+    if not dims.prefix and front == 1 and len(suffix) > 1 and not _is_read(suffix[0]):
         suffix = suffix[1:]  # of so many dims this may be the first
     return Dims(dims.prefix + more[0], suffix, open=True)
 
@@ -336,7 +336,12 @@ def _reads_batch(reading: Reading) -> bool:
 
 def _has_observed(dims: Dims) -> bool:
     """Whether a size of any dim was read."""
-    return any(isinstance(name, Axis) and naming.is_observed(name.name) for name in dims.names)
+    return any(map(_is_read, dims.known))
+
+
+def _is_read(dim: Dim) -> bool:
+    """Whether the size of a dim was read."""
+    return isinstance(dim.name, Axis) and naming.is_observed(dim.name.name)
 
 
 def _scope(interpreter: Interpreter, tensor_content: Held, frame: Frame) -> int | None:
