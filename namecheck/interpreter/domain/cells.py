@@ -126,6 +126,14 @@ class AttributeNames:
     address: Hashable
 
 
+def lacking(name: str) -> str:
+    """The attribute under which an object has a mark that it may lack an attribute.
+
+    It was deleted, or written on one of several paths only.
+    """
+    return f"<may lack {name}>"
+
+
 @dataclass(frozen=True, slots=True)
 class MembersOf:
     """What all variables of a scope, or all attributes of an object, are called on one path."""

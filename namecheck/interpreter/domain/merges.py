@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from namecheck.core import tensors
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.cells import (
     EQUAL_SIZES,
+    AttributeNames,
     CandidatesOf,
     Fact,
     Written,
+    lacking,
 )
 from namecheck.interpreter.domain.joins import (
     Joiner,
@@ -27,6 +29,7 @@ from namecheck.interpreter.domain.reachability import CellContents, Stretch
 from namecheck.interpreter.domain.recordings import newest
 from namecheck.interpreter.domain.store import Both, Store, common
 from namecheck.interpreter.domain.values import (
+    TRUE,
     Address,
     DictValue,
     Entries,
@@ -134,9 +137,18 @@ def _merged_changes(
             content = _joined(contents, chain)
             if content is not _MISSING:
                 merged[key] = content
+                if _MISSING in contents and _is_attribute(key, base, parted):
+                    merged[key[0], lacking(key[1])] = TRUE
     merged.update((Written(address), now) for address in picked)
     base.ledger.written.update(dict.fromkeys(picked, now))
     return merged
+
+
+def _is_attribute(key: Hashable, base: Store, parted: int) -> TypeGuard[tuple[int, str]]:
+    """Whether a cell is an attribute of an object that is older than the paths."""
+    if type(key) is not tuple or not isinstance(key[0], int) or key[0] >= parted:
+        return False
+    return AttributeNames(key[0]) in base.ledger.attributes
 
 
 def _contents(key: Hashable, base: Store, stores: Sequence[Store], parted: int) -> list[Any]:

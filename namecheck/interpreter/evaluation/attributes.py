@@ -15,7 +15,13 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.core.trees import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain import class_lookup, device_values, joins, opaque_tensors
-from namecheck.interpreter.domain.cells import MODULE_CALLS, AttributeNames, CandidatesOf, LayerTest
+from namecheck.interpreter.domain.cells import (
+    MODULE_CALLS,
+    AttributeNames,
+    CandidatesOf,
+    LayerTest,
+    lacking,
+)
 from namecheck.interpreter.domain.provenance import Attribute, Result, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -55,7 +61,7 @@ _LEAVING: Final[Mapping[str, frozenset[str]]] = {
     "unittest.TestCase": frozenset({"assertRaises", "fail", "skipTest"}),
 }
 # The cell of an instance any attribute of which may have been written.
-_FORGOTTEN: Final = "<forgotten>"
+FORGOTTEN: Final = "<forgotten>"
 # The attributes that are the dicts of others: of an object, and of a module for its tensors.
 DICTS: Final = frozenset({"__dict__", "_parameters", "_buffers"})
 # The tensors of layers that are read of modules of any kind.
@@ -299,7 +305,7 @@ class Attributes:
         if isinstance(member, FieldOptions):
             return True
         is_data = not isinstance(member, (FunctionValue, BoundMethod, Wrapped, ClassValue))
-        if is_data and store.get((value.address, _FORGOTTEN)) is not None:
+        if is_data and store.get((value.address, FORGOTTEN)) is not None:
             return True
         cls = value.cls
         if cls.style != "foreign" or not is_data:
@@ -465,7 +471,7 @@ class Attributes:
             if pattern is None or (isinstance(word, str) and re.fullmatch(pattern, word)):
                 store.set((owner, word), self.interpreter.fresh("written"))
         if isinstance(target, Instance):
-            store.set((target.address, _FORGOTTEN), TRUE)
+            store.set((target.address, FORGOTTEN), TRUE)
             if pattern is None:
                 self.interpreter.havoc_containers([joins.opened(target, store)], store)
 
@@ -473,7 +479,7 @@ class Attributes:
         """Make the attributes unknown that an unknown constructor may have written again."""
         for name in store.get(AttributeNames(instance.address), ()):
             store.set((instance.address, name), self.interpreter.fresh("written"))
-        store.set((instance.address, _FORGOTTEN), TRUE)
+        store.set((instance.address, FORGOTTEN), TRUE)
 
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
         if isinstance(target, Instance) and self.interpreter.torch_nn.is_module(target):
@@ -490,6 +496,7 @@ class Attributes:
             owner = owner if module is None else module.number
         if owner in store.ledger.several and value != store.get((owner, name)):
             value = self.interpreter.fresh("written")  # to one of several that it stands for
+            store.set((owner, lacking(name)), TRUE)
         is_observed = self.interpreter.context.evidence.is_observed
         if is_observed and isinstance(target, Instance) and isinstance(value, TensorValue):
             from namecheck.interpreter.evaluation import tied_attributes  # only where asked for

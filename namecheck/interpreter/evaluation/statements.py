@@ -10,10 +10,11 @@ from typing import Any, Final
 from namecheck.core.faults import Exhausted
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
-from namecheck.interpreter.domain.cells import FOREIGN
+from namecheck.interpreter.domain.cells import FOREIGN, lacking
 from namecheck.interpreter.domain.store import Store, common, flattened_apart
 from namecheck.interpreter.domain.values import (
     NONE,
+    TRUE,
     BoundMethod,
     ClassValue,
     Const,
@@ -321,6 +322,7 @@ class Statements:
                 receiver = self.interpreter.evaluate(target.value, store, frame)
                 deleted = self.interpreter.fresh("deleted")
                 self.interpreter.set_attribute(receiver, Const(target.attr), deleted, store)
+                self.interpreter.set_attribute(receiver, Const(lacking(target.attr)), TRUE, store)
             elif isinstance(target, ast.Subscript):
                 self._delete_item(target, store, frame)
 

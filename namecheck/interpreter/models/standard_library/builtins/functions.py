@@ -10,6 +10,7 @@ from typing import Any, Final
 from namecheck.core import parsing
 from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, identities, joins, scopes
+from namecheck.interpreter.domain.cells import lacking
 from namecheck.interpreter.domain.provenance import Parameter, Result, Version
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -205,10 +206,14 @@ def hasattr_(interpreter: Interpreter, call: Call) -> Value:
     value, name = call.argument(0), call.argument(1)
     if isinstance(name, Const) and isinstance(value, Instance):
         own = call.store.get((value.address, name.value))
+        if own is not None and _may_lack(value, str(name.value), call):
+            return interpreter.fresh("hasattr", "bool")
         if own is not None or class_lookup.attribute(value.cls, str(name.value), call.store):
             return TRUE
     if isinstance(value, External):
         return Opaque(Version(value, name), "bool")
+    if _is_missing(interpreter, value, name, call):
+        return FALSE
     return _same_for_same("hasattr", "bool", call)
 
 
@@ -218,16 +223,38 @@ def getattr_(interpreter: Interpreter, call: Call) -> Value:
     value, name = call.argument(0), call.argument(1)
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return _matching(interpreter, value, name, call) or interpreter.fresh("attribute")
+    if len(call.args) > 2 and _is_missing(interpreter, value, name, call):
+        return call.args[2]
     content = interpreter.read_attribute(value, name.value, call.node, call.store, call.frame)
     if isinstance(content, Opaque):
         content = _matching(interpreter, value, name, call) or content
-    if not isinstance(content, Opaque) or len(call.args) <= 2:
+    if len(call.args) <= 2:
+        return content
+    if not isinstance(content, Opaque) and not _may_lack(value, name.value, call):
         return content
     default = call.argument(2)
     if isinstance(default, Const) and type(default.value) is int:
         # Whichever it is, it is one number.
         return Opaque(Parameter(interpreter.new_address(), name.value))
     return interpreter.fresh("attribute")
+
+
+def _may_lack(value: Value, name: str, call: Call) -> bool:
+    """Whether an object lacks an attribute on some path, which it has on another one."""
+    return (
+        isinstance(value, Instance)
+        and call.store.get((value.address, lacking(name))) is not None
+        and class_lookup.attribute(value.cls, name, call.store) is None
+    )
+
+
+def _is_missing(interpreter: Interpreter, value: Value, name: Value, call: Call) -> bool:
+    """Whether an object certainly has no attribute of a name."""
+    if not interpreter.budget.is_program or not isinstance(name, Const):
+        return False
+    from namecheck.interpreter.evaluation import missing_attributes  # only where programs run
+
+    return missing_attributes.lacks(interpreter, value, str(name.value), call.store)
 
 
 def _matching(interpreter: Interpreter, value: Value, name: Value, call: Call) -> Value | None:
